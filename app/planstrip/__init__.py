@@ -1,0 +1,3 @@
+"""planstrip: the live plan panel for coding agents."""
+
+__version__ = "0.1.0"

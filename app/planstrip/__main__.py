@@ -1,0 +1,5 @@
+"""`python -m planstrip` is `planstrip`."""
+
+from planstrip.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Pure functions of events: what stands, and how it is told (no clock, no SQL)."""
