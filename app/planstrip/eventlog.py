@@ -1,0 +1,228 @@
+"""The event log: the only INSERT of events, and reading from a position (spec.md §2)."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+from sqlalchemy import Connection, bindparam, insert, select
+
+from planstrip.errors import Conflict
+from planstrip.events import TYPES, Entry, Event, decode
+from planstrip.tables import events
+
+READ_CHUNK: Final = 2_000
+KEYS_PER_QUERY: Final = 500
+DERIVED: Final = frozenset({"session/rewind", "viewer/restore"})  # stored with a plan that the door adds
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event on its way in: checked, its `data` already encoded. `time` None: the server's clock."""
+
+    type: str
+    event: Event
+    data: str
+    time: int | None = None
+    key: str | None = None
+
+
+Derive = Callable[[Connection, str, Draft, int], Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """All of `drafts` or none. `derive` completes what only the log itself can tell, inside the transaction.
+
+    `takes_in`: a known key with other content is a new event, never a conflict (transcripts, hooks).
+    """
+
+    session: str
+    drafts: Sequence[Draft]
+    expected_position: int | None = None
+    takes_in: bool = False
+    derive: Derive | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """`positions` has one for each draft, also for one that was there already; `added` counts the new ones."""
+
+    positions: tuple[int, ...]
+    head: int
+    added: int
+
+
+class Projector(Protocol):
+    """Who keeps up with the log as it grows. It knows each session's head."""
+
+    def head(self, connection: Connection, session: str) -> int: ...
+    def advance(self, connection: Connection, changes: Mapping[str, Sequence[Entry]]) -> None: ...
+    def reset(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Batch:
+    """Appends that share a transaction. `add` decides and queues, `flush` inserts."""
+
+    connection: Connection
+    projector: Projector
+    now: int
+    _heads: dict[str, int] = field(default_factory=dict)
+    _rows: list[dict[str, Any]] = field(default_factory=list)
+    _entries: dict[str, list[Entry]] = field(default_factory=dict)
+    _keys: dict[tuple[str, str], tuple[int, str, str]] = field(default_factory=dict)
+
+    @property
+    def heads(self) -> dict[str, int]:
+        """The head of every session that this batch added to."""
+        return {session: self._heads[session] for session in self._entries}
+
+    def add(self, append: Append) -> Appended:
+        """Raises Conflict before anything is queued, so that the neighbours' appends go on."""
+        session = append.session
+        head = self._heads.get(session)
+        if head is None:
+            head = self._heads[session] = self.projector.head(self.connection, session)
+        placed = self._place(append, head)
+        new = [(position, draft) for position, draft in placed if position > head]
+        if new and append.expected_position is not None and append.expected_position != head:
+            raise Conflict(
+                f"expected_position is {append.expected_position}, but session {session!r} stands at {head};"
+                " read what came since and send again"
+            )
+        for position, draft in new:
+            if append.derive is not None:
+                self.flush()  # what it reads must hold what this batch has queued before it
+                draft = append.derive(self.connection, session, draft, head)
+            self._queue(session, position, draft)
+        return Appended(tuple(position for position, _ in placed), self._heads[session], len(new))
+
+    def flush(self) -> None:
+        if self._rows:
+            self.connection.execute(insert(events), self._rows)
+            changes, self._entries = self._entries, {session: [] for session in self._entries}
+            self.projector.advance(self.connection, {s: entries for s, entries in changes.items() if entries})
+            self._rows = []
+
+    def _place(self, append: Append, head: int) -> list[tuple[int, Draft]]:
+        """Each draft with its position: its own new one, or that of the event that its key names already."""
+        if not any(draft.key for draft in append.drafts):
+            return list(enumerate(append.drafts, head + 1))
+        keyed = [draft for draft in append.drafts if draft.key]
+        if append.takes_in:
+            keyed += [rekeyed(draft) for draft in keyed]
+        known = self._known(append.session, [draft.key for draft in keyed if draft.key])
+        placed: list[tuple[int, Draft]] = []
+        following = head + 1
+        for draft in append.drafts:
+            draft, found = _match(append, draft, known)
+            placed.append((found or following, draft))
+            if not found:
+                if draft.key:
+                    known[draft.key] = following, draft.type, draft.data
+                following += 1
+        return placed
+
+    def _known(self, session: str, keys: list[str]) -> dict[str, tuple[int, str, str]]:
+        """Position, type and data of the events that have one of `keys`."""
+        known: dict[str, tuple[int, str, str]] = {}
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            part = keys[start : start + KEYS_PER_QUERY]
+            for row in self.connection.execute(_BY_KEYS, {"session": session, "keys": part}):
+                known[row.key] = row.position, row.type, row.data
+        known |= {key: self._keys[session, key] for key in keys if (session, key) in self._keys}
+        return known
+
+    def _queue(self, session: str, position: int, draft: Draft) -> None:
+        time = self.now if draft.time is None else draft.time
+        self._rows.append(
+            {
+                "session": session,
+                "position": position,
+                "type": draft.type,
+                "time": time,
+                "key": draft.key,
+                "data": draft.data,
+            }
+        )
+        self._entries.setdefault(session, []).append(Entry(position, time, draft.event))
+        self._heads[session] = position
+        if draft.key:
+            self._keys[session, draft.key] = position, draft.type, draft.data
+
+
+def _match(append: Append, draft: Draft, known: Mapping[str, tuple[int, str, str]]) -> tuple[Draft, int | None]:
+    """The draft and the position of its equal in the log; a taken-in draft of other content gets a key of its own."""
+    if draft.key is None or draft.key not in known:
+        return draft, None
+    position, type_, data = known[draft.key]
+    if type_ == draft.type and _same(type_, data, draft.data):
+        return draft, position
+    if not append.takes_in:
+        raise Conflict(
+            f"key {draft.key!r:.100} already names the event at position {position} of session {append.session!r}"
+            f" ({type_}), whose content differs; use another key"
+        )
+    other = rekeyed(draft)
+    found = known.get(other.key or "")
+    return other, found[0] if found else None
+
+
+def rekeyed(draft: Draft) -> Draft:
+    """The draft under a key that its content makes: the same content is found again, whatever came between."""
+    digest = hashlib.sha256(f"{draft.type}\n{draft.data}".encode()).hexdigest()[:16]
+    return replace(draft, key=f"{draft.key}#{digest}")
+
+
+def _same(type_: str, stored: str, sent: str) -> bool:
+    """Equal as parsed JSON, but for the plan that the door adds to some types."""
+    if stored == sent:
+        return True
+    left, right = json.loads(stored), json.loads(sent)
+    if type_ in DERIVED:
+        for data in (left, right):
+            data.pop("todos", None)
+            data.pop("omitted", None)
+    return bool(left == right)
+
+
+_BY_KEYS: Final = select(events.c.key, events.c.position, events.c.type, events.c.data).where(
+    events.c.session == bindparam("session"), events.c.key.in_(bindparam("keys", expanding=True))
+)
+_TAIL: Final = (
+    select(events.c.position, events.c.type, events.c.time, events.c.data)
+    .where(events.c.session == bindparam("session"), events.c.position > bindparam("after"))
+    .order_by(events.c.position)
+    .limit(bindparam("limit"))
+)
+_KNOWN_TAIL: Final = _TAIL.where(events.c.type.in_(tuple(TYPES)), events.c.position <= bindparam("until"))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An event as it lies in the store: `data` is its JSON."""
+
+    position: int
+    type: str
+    time: int
+    data: str
+
+
+def read_stored(connection: Connection, session: str, after: int, limit: int) -> list[Stored]:
+    rows = connection.execute(_TAIL, {"session": session, "after": after, "limit": limit})
+    return [Stored(*row) for row in rows]
+
+
+def read(connection: Connection, session: str, after: int = 0, until: int | None = None) -> Iterator[Entry]:
+    """Events of known types at `after` < position ≤ `until`, a chunk at a time."""
+    last = 2**62 if until is None else until
+    while True:
+        parameters = {"session": session, "after": after, "limit": READ_CHUNK, "until": last}
+        rows = connection.execute(_KNOWN_TAIL, parameters).all()
+        for position, type_, time, data in rows:
+            yield Entry(position, time, decode(type_, data))
+        if len(rows) < READ_CHUNK:
+            return
+        after = rows[-1][0]

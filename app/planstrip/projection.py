@@ -1,0 +1,248 @@
+"""Projections of the log: from a checkpoint and the log's tail, kept up as the log grows (spec.md §4)."""
+
+import dataclasses
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, select, text
+
+from planstrip.eventlog import read
+from planstrip.events import Entry, ToolCall
+from planstrip.plan import rows as rows_fold
+from planstrip.plan.fold import Plan, fold
+from planstrip.plan.rows import Window
+from planstrip.plan.view import Standing, View, advance, stand
+from planstrip.tables import MARKED, checkpoints, events, sessions
+from planstrip.upsert import upsert
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+NAME: Final = "standing"
+VERSION: Final = 3  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+CHECKPOINT_EVERY: Final = 256
+CACHED_SESSIONS: Final = 4_096
+MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
+WINDOW_ROWS: Final = 100
+PLAN_SETTERS: Final = ("todo/write", "session/rewind", "viewer/restore", "viewer/retire")
+
+log = logging.getLogger(__name__)
+
+
+class StandingProjector:
+    """Folds what a writer appends, in the same transaction: the sessions' table always shows the log's head.
+
+    Its cache is valid while no other connection has written: the writer resets it otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._standing: OrderedDict[str, Standing] = OrderedDict()
+        self._saved: dict[str, int] = {}
+
+    def reset(self) -> None:
+        self._standing.clear()
+        self._saved.clear()
+
+    def head(self, connection: Connection, session: str) -> int:
+        return self._load(connection, session).position
+
+    def advance(self, connection: Connection, changes: Mapping[str, Sequence[Entry]]) -> None:
+        rows = []
+        for session, entries in changes.items():
+            standing = stand(entries, self._load(connection, session))
+            self._standing[session] = standing
+            rows.append(_session_row(session, standing))
+            if standing.position - self._saved[session] >= CHECKPOINT_EVERY:
+                save(connection, session, standing)
+                self._saved[session] = standing.position
+        upsert(connection, sessions, rows)
+        while len(self._standing) > CACHED_SESSIONS:
+            dropped, _ = self._standing.popitem(last=False)
+            del self._saved[dropped]
+
+    def _load(self, connection: Connection, session: str) -> Standing:
+        found = self._standing.get(session)
+        if found is None:
+            checkpoint = _checkpoint(connection, session)
+            found = self._standing[session] = _from(connection, session, checkpoint)
+            self._saved[session] = checkpoint.position
+        self._standing.move_to_end(session)
+        return found
+
+
+def current(connection: Connection, session: str) -> Standing:
+    """What stands now: the checkpoint and the tail of the log."""
+    return _from(connection, session, _checkpoint(connection, session))
+
+
+def view(connection: Connection, session: str) -> View:
+    """The session as its page shows it: what stands, and the newest rows. The cost does not grow with the log."""
+    standing = current(connection, session)
+    return View(standing, rows_fold.fold(window_entries(connection, session, standing.position)))
+
+
+def catch_up(connection: Connection, session: str, view: View) -> View:
+    """The view with what came since; the very same object when nothing did."""
+    fresh = advance(view, read(connection, session, view.standing.position))
+    standing = _at_head(connection, session, fresh.standing)
+    return view if standing.position == view.standing.position else dataclasses.replace(fresh, standing=standing)
+
+
+def plan_at(connection: Connection, session: str, position: int) -> Plan | None:
+    """The plan that stood after the event at `position`: its last setter, and the turn that may have cleared it."""
+    setter = _newest_setter(connection, session, position)
+    if setter is None:
+        return None
+    entries = list(read(connection, session, setter - 1, setter))
+    turn = _newest(connection, session, position, "turn/start")
+    if turn is not None and turn > setter:  # any turn's start after it clears it, or none does
+        entries += read(connection, session, turn - 1, turn)
+    return fold(entries)
+
+
+def retirement(connection: Connection, session: str) -> int | None:
+    """The position of the retirement that still stands, if the plan's last setter is one."""
+    retired = _newest(connection, session, 2**62, "viewer/retire")
+    return retired if retired == _newest_setter(connection, session, 2**62) else None
+
+
+def window_entries(connection: Connection, session: str, until: int) -> list[Entry]:
+    """The events that make the newest rows up to `until`, led by the `turn/start` that they stand in."""
+    start = max(
+        _newest(connection, session, until, "tool/call", skip=WINDOW_ROWS - 1) or 1,
+        _newest(connection, session, until, "turn/start", skip=WINDOW_ROWS - 1) or 1,
+    )
+    turn = _newest(connection, session, start, "turn/start")
+    context = [] if turn is None or turn == start else list(read(connection, session, turn - 1, turn))
+    return context + list(read(connection, session, start - 1, until))
+
+
+def window_before(connection: Connection, session: str, before: int) -> Window:
+    """The newest rows before a position, each with what became of it since."""
+    entries = window_entries(connection, session, before - 1)
+    window = rows_fold.fold(entries)
+    for entry in islice(read(connection, session, before - 1), MAX_LOOKAHEAD):
+        if not any(row.state == "running" for row in window.rows):
+            break
+        if not isinstance(entry.event, ToolCall):  # a later call is a later row
+            window = rows_fold.fold([entry], window)
+    kept = [turn for turn in window.turns if turn.position < before]
+    return dataclasses.replace(window, turns=tuple(kept))
+
+
+def turn_at(connection: Connection, session: str, position: int) -> int:
+    """The position of the `turn/start` that the event at `position` stands in; 0 before any turn."""
+    return _newest(connection, session, position, "turn/start") or 0
+
+
+def save(connection: Connection, session: str, standing: Standing) -> None:
+    value = json.dumps(dataclasses.asdict(standing), ensure_ascii=False, separators=(",", ":"))
+    row = {"session": session, "name": NAME, "version": VERSION, "position": standing.position, "value": value}
+    upsert(connection, checkpoints, [row])
+
+
+def rebuild(connection: Connection, session: str) -> Standing:
+    """Drop the session's checkpoint and fold its whole log again. Needs a transaction that writes."""
+    connection.execute(delete(checkpoints).where(checkpoints.c.session == session))
+    standing = current(connection, session)
+    if standing.position:
+        save(connection, session, standing)
+        upsert(connection, sessions, [_session_row(session, standing)])
+    return standing
+
+
+def rebuild_all(connection: Connection, session_ids: Sequence[str]) -> None:
+    for session in session_ids:
+        rebuild(connection, session)
+
+
+def outdated(connection: Connection, limit: int) -> list[str]:
+    """Sessions whose row was written by another version of the fold."""
+    query = select(sessions.c.id).where(sessions.c.fold_version != VERSION).limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def _newest(connection: Connection, session: str, until: int, type_: str, skip: int = 0) -> int | None:
+    """The position of the newest event of one of the marked types (`tables.MARKS`), `skip` of them left out."""
+    query = _MARKED.where(events.c.type == type_, events.c.position <= until).limit(1).offset(skip)
+    return connection.execute(query, {"session": session}).scalar()
+
+
+def _newest_setter(connection: Connection, session: str, until: int) -> int | None:
+    found = [_newest(connection, session, until, type_) for type_ in PLAN_SETTERS]
+    return max((position for position in found if position is not None), default=None)
+
+
+def _from(connection: Connection, session: str, checkpoint: Standing) -> Standing:
+    return _at_head(connection, session, stand(read(connection, session, checkpoint.position), checkpoint))
+
+
+def _at_head(connection: Connection, session: str, standing: Standing) -> Standing:
+    """Events of unknown type move the head and nothing else; they are not read."""
+    row = connection.execute(_HEAD, {"session": session}).first()
+    if row is None or row.position <= standing.position:
+        return standing
+    return dataclasses.replace(standing, position=row.position, updated_at=row.time)
+
+
+def _checkpoint(connection: Connection, session: str) -> Standing:
+    row = connection.execute(_CHECKPOINT, {"session": session, "name": NAME}).first()
+    if row is None:
+        return Standing()
+    if row.version != VERSION:
+        log.warning("session %r: checkpoint of version %s dropped, folding again", session, row.version)
+        return Standing()
+    try:
+        standing = _adapter().validate_json(row.value)
+    except ValueError:
+        log.warning("session %r: checkpoint does not read, dropped, folding again", session)
+        return Standing()
+    return standing if standing.position == row.position else Standing()
+
+
+@cache
+def _adapter() -> "TypeAdapter[Standing]":
+    from pydantic import TypeAdapter  # needed at the first checkpoint only
+
+    return TypeAdapter(Standing)
+
+
+def _session_row(session: str, standing: Standing) -> dict[str, Any]:
+    counts, outline = standing.counts, standing.outline
+    active = (todo.content for todo in (standing.plan.todos if standing.plan else ()) if todo.status == "in_progress")
+    return {
+        "id": session,
+        "agent": outline.agent,
+        "title": outline.label,
+        "cwd": outline.cwd,
+        "parent": outline.parent,
+        "position": standing.position,
+        "updated_at": standing.updated_at,
+        "completed": counts.completed,
+        "in_progress": counts.in_progress,
+        "pending": counts.pending,
+        "active": next(active, None),
+        "condition": standing.condition,
+        "fold_version": VERSION,
+    }
+
+
+_MARKED: Final = (
+    select(events.c.position)
+    .where(events.c.session == bindparam("session"), text(MARKED))  # verbatim, or SQLite does not use the index
+    .order_by(events.c.position.desc())
+)
+_HEAD: Final = (
+    select(events.c.position, events.c.time)
+    .where(events.c.session == bindparam("session"))
+    .order_by(events.c.position.desc())
+    .limit(1)
+)
+_CHECKPOINT: Final = select(checkpoints.c.version, checkpoints.c.position, checkpoints.c.value).where(
+    checkpoints.c.session == bindparam("session"), checkpoints.c.name == bindparam("name")
+)

@@ -1,0 +1,81 @@
+"""The tables: sessions, events, checkpoints. The event log is only added to; all else can be dropped and rebuilt."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text, UniqueConstraint, text
+
+SCHEMA_HEAD: Final = "20261130_first"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_BIG: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers its rows itself only in an INTEGER
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(200), primary_key=True),
+    Column("agent", Text),
+    Column("title", Text),
+    Column("cwd", Text),
+    Column("parent", Text),
+    Column("position", _BIG, nullable=False),
+    Column("updated_at", _BIG, nullable=False),
+    Column("completed", Integer, nullable=False),
+    Column("in_progress", Integer, nullable=False),
+    Column("pending", Integer, nullable=False),
+    Column("active", Text),
+    Column("condition", String(20), nullable=False),
+    Column("fold_version", Integer, nullable=False),
+    Index(None, "updated_at", "id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _BIG, primary_key=True),  # order over all sessions: how another process finds what is new
+    Column("session", String(200), nullable=False),
+    Column("position", _BIG, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("time", _BIG, nullable=False),
+    Column("key", Text),
+    Column("data", Text, nullable=False),
+    UniqueConstraint("session", "position"),
+    sqlite_autoincrement=True,
+)
+
+Index(
+    "uq_events_session_key",
+    events.c.session,
+    events.c.key,
+    unique=True,
+    sqlite_where=events.c.key.is_not(None),
+    postgresql_where=events.c.key.is_not(None),
+)
+
+# What a page looks for from the log's end: its cost must not grow with what lies between.
+MARKED: Final = "type IN ('tool/call', 'turn/start', 'todo/write', 'session/rewind', 'viewer/restore', 'viewer/retire')"
+
+Index(
+    "ix_events_marked",
+    events.c.session,
+    events.c.type,
+    events.c.position,
+    sqlite_where=text(MARKED),
+    postgresql_where=text(MARKED),
+)
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("session", String(200), primary_key=True),
+    Column("name", String(50), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("position", _BIG, nullable=False),
+    Column("value", Text, nullable=False),
+)

@@ -1,0 +1,193 @@
+"""The single writer of a process: concurrent appends share a commit, each is acknowledged after it (spec.md §2)."""
+
+import asyncio
+import contextlib
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from planstrip.db import WRITES, data_version
+from planstrip.errors import PlanstripError, Unavailable
+from planstrip.eventlog import Append, Appended, Batch, Projector
+
+MAX_APPENDS_PER_COMMIT: Final = 512
+
+Outcome: TypeAlias = Appended | BaseException
+Job: TypeAlias = Callable[[Connection], None]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Request:
+    """`loop` is None for a caller that waits in a thread of its own."""
+
+    work: Append | Job
+    future: "Future[Appended] | asyncio.Future[Appended]"
+    loop: asyncio.AbstractEventLoop | None
+
+    @property
+    def is_alone(self) -> bool:
+        return not isinstance(self.work, Append) or self.work.derive is not None
+
+
+@dataclass(slots=True)
+class Writer:
+    """`clock` gives ms since the epoch; `on_commit` is called in the writer's thread with each session's new head."""
+
+    engine: Engine
+    projector: Projector
+    clock: Callable[[], int]
+    on_commit: Callable[[Mapping[str, int]], None] | None = None
+    appends: int = 0
+    commits: int = 0
+    _queue: "queue.SimpleQueue[_Request | None]" = field(default_factory=queue.SimpleQueue)
+    _thread: threading.Thread | None = None
+    _connection: Connection | None = None
+    _version: int | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="planstrip-writer", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what was handed in, then end."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    async def append(self, append: Append) -> Appended:
+        """Durable when it returns. Raises Conflict, Unavailable or what `append.derive` raises, with nothing stored."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Appended] = loop.create_future()
+        self._queue.put(_Request(append, future, loop))
+        return await future
+
+    def append_blocking(self, append: Append) -> Appended:
+        future: Future[Appended] = Future()
+        self._queue.put(_Request(append, future, None))
+        return future.result()
+
+    def run_blocking(self, job: Job) -> None:
+        """Run `job` in a transaction of its own, in turn with the appends."""
+        future: Future[Appended] = Future()
+        self._queue.put(_Request(job, future, None))
+        future.result()
+
+    def _run(self) -> None:
+        is_running = True
+        while is_running:
+            requests: list[_Request] = []
+            following = self._queue.get()
+            while following is not None:
+                requests.append(following)
+                if len(requests) >= MAX_APPENDS_PER_COMMIT or self._queue.empty():
+                    break
+                following = self._queue.get()
+            is_running = following is not None
+            for group in _groups(requests):
+                self._write(group)
+        self._disconnect()
+
+    def _write(self, requests: Sequence[_Request]) -> None:
+        """One commit for all; if it fails, one for each, so that a bad neighbour takes nobody down."""
+        heads: Mapping[str, int] = {}
+        try:
+            outcomes, heads = self._commit(requests)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to who asked, and the thread goes on
+            self._disconnect()
+            if len(requests) > 1:
+                for request in requests:
+                    self._write([request])
+                return
+            outcomes = [_said(error)]
+        if heads and self.on_commit is not None:
+            self.on_commit(heads)
+        _answer(requests, outcomes)
+
+    def _commit(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:
+        connection = self._connection = self._connection or self.engine.execution_options(**WRITES).connect()
+        outcomes: list[Outcome] = []
+        with connection.begin():
+            version = data_version(connection)
+            if version is None or version != self._version:
+                self.projector.reset()  # another connection has written: what was cached may be of yesterday
+                self._version = version
+            batch = Batch(connection, self.projector, self.clock())
+            for request in requests:
+                if not isinstance(request.work, Append):
+                    request.work(connection)
+                    outcomes.append(Appended((), 0, 0))
+                    continue
+                try:
+                    outcomes.append(batch.add(request.work))
+                except PlanstripError as error:
+                    if request.is_alone:
+                        raise
+                    outcomes.append(error)
+            batch.flush()
+        self.commits += 1
+        self.appends += sum(isinstance(outcome, Appended) for outcome in outcomes)
+        return outcomes, batch.heads
+
+    def _disconnect(self) -> None:
+        self.projector.reset()
+        self._version = None
+        if self._connection is not None:
+            with contextlib.suppress(DBAPIError):
+                self._connection.close()
+            self._connection = None
+
+
+def _groups(requests: Sequence[_Request]) -> list[list[_Request]]:
+    """Runs that may share a commit, in order; what must be alone stands alone."""
+    groups: list[list[_Request]] = []
+    for request in requests:
+        if groups and not request.is_alone and not groups[-1][0].is_alone:
+            groups[-1].append(request)
+        else:
+            groups.append([request])
+    return groups
+
+
+def _said(error: Exception) -> Exception:
+    if isinstance(error, OperationalError):
+        return Unavailable(f"the store did not take it: {error.orig}; nothing was written, try again")
+    if not isinstance(error, PlanstripError):
+        log.error("an append failed", exc_info=error)
+    return error
+
+
+def _answer(requests: Sequence[_Request], outcomes: Sequence[Outcome]) -> None:
+    """Wake each waiting loop once, not once a request."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Request, Outcome]]] = {}
+    for request, outcome in zip(requests, outcomes, strict=True):
+        if request.loop is None:
+            _settle(request, outcome)
+        else:
+            by_loop.setdefault(request.loop, []).append((request, outcome))
+    for loop, pairs in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # a loop that has closed waits for nothing
+            loop.call_soon_threadsafe(_settle_all, pairs)
+
+
+def _settle_all(pairs: Sequence[tuple[_Request, Outcome]]) -> None:
+    for request, outcome in pairs:
+        _settle(request, outcome)
+
+
+def _settle(request: _Request, outcome: Outcome) -> None:
+    if request.future.done():  # the caller has gone; the append stands all the same
+        return
+    if isinstance(outcome, BaseException):
+        request.future.set_exception(outcome)
+    else:
+        request.future.set_result(outcome)
