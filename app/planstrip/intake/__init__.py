@@ -1,0 +1,1 @@
+"""The ways in: every event passes `record`, whoever sends it."""

@@ -1,0 +1,176 @@
+"""The `todo_write` tool: its description, what it accepts, and what a call leaves in the log (spec.md §3)."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from planstrip.errors import Invalid, TooLarge
+from planstrip.eventlog import Draft
+from planstrip.events import STATUSES, Failure, Todo, TodoWrite, ToolCall, ToolResult, encode
+from planstrip.intake.check import MAX_EVENT_BYTES, shown
+from planstrip.intake.record import record
+from planstrip.plan.todos import Counts, Problem, count, limit_problems, tool_problems, trim
+from planstrip.writer import Writer
+
+NAME: Final = "todo_write"
+MAX_REFUSED_BYTES: Final = 16 * 1024
+
+_DESCRIPTION: Final = (
+    "Record the plan of the current work as a list of to-dos. Send the COMPLETE list on every call: it replaces the"
+    " previous one; there are no partial updates. Write it before you start work of several steps, and again as soon"
+    " as the status of a to-do changes. {active} Mark a to-do completed only when it is wholly done, add what you"
+    " discover, and leave out what is no longer needed. An empty list clears the plan. Each `content` is a short"
+    " imperative sentence, non-empty and unique in the list."
+)
+_PARALLEL: Final = (
+    "Mark every to-do that is actively being worked on as in_progress: several while work really runs in parallel"
+    " (subagents, background commands), one for sequential work, and keep at least one while work remains."
+)
+_SINGLE: Final = "Keep exactly one to-do in_progress while work remains, and never more than one."
+
+INPUT_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["todos"],
+    "properties": {
+        "todos": {
+            "type": "array",
+            "description": "The complete list, in the order of the work.",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["content", "status"],
+                "properties": {
+                    "content": {"type": "string", "description": "What is to be done."},
+                    "status": {"type": "string", "enum": list(STATUSES)},
+                },
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`position` is that of the `todo/write`; the log's head is one further."""
+
+    todos: tuple[Todo, ...]
+    counts: Counts
+    text: str
+    position: int
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "todos": [asdict(todo) for todo in self.todos],
+            "counts": {name: getattr(self.counts, name) for name in ("pending", "in_progress", "completed")},
+            "text": self.text,
+            "position": self.position,
+        }
+
+
+def description(*, allow_parallel_in_progress: bool) -> str:
+    """What the model is told. Only the clause on what is active differs: it and what is accepted move together."""
+    return _DESCRIPTION.format(active=_PARALLEL if allow_parallel_in_progress else _SINGLE)
+
+
+async def todo_write(
+    writer: Writer, session: str, arguments: Mapping[str, Any], raw: str, *, allow_parallel_in_progress: bool
+) -> Answer:
+    """One call of the tool. `raw` is the string that the model sent, `arguments` what it parses to.
+
+    Raises Invalid with the reason, after recording the refused call; Invalid or TooLarge for a list over the limits,
+    with nothing recorded.
+    """
+    todos, problems = check(arguments, allow_parallel_in_progress=allow_parallel_in_progress)
+    call = ToolCall(f"call_{secrets.token_hex(8)}", NAME, raw)
+    if problems:
+        refusal = Invalid.of(problems)
+        await record(writer, session, _refused(call, refusal.detail))
+        raise refusal
+    counts = count(todos)
+    text = (
+        f"Updated todo list: {counts.pending} pending, {counts.in_progress} in progress, {counts.completed} completed."
+    )
+    appended = await record(writer, session, _accepted(call, todos, text))
+    return Answer(todos, counts, text, appended.positions[1])
+
+
+def check(arguments: Mapping[str, Any], *, allow_parallel_in_progress: bool) -> tuple[tuple[Todo, ...], list[Problem]]:
+    """The todos with their contents trimmed, or what is wrong: schema, then content, then the policy."""
+    problems = list(_schema_problems(arguments))
+    if problems:
+        return (), problems
+    todos = tuple([Todo(trim(item["content"]), item["status"]) for item in arguments["todos"]])
+    over = list(limit_problems([todo.content for todo in todos]))
+    if over:
+        raise Invalid.of(over)
+    return todos, list(tool_problems(todos, allow_parallel_in_progress=allow_parallel_in_progress))[:1]
+
+
+def _schema_problems(arguments: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from (_fault(key, "is not a known key; only todos is") for key in arguments if key != "todos")
+    if "todos" not in arguments:
+        yield _fault("todos", "is missing; expected the complete list")
+        return
+    todos = arguments["todos"]
+    if not isinstance(todos, list):
+        hint = ", not JSON in a string" if isinstance(todos, str) else ""
+        yield _fault("todos", f"must be a list of objects{hint} (got {shown(todos)})")
+        return
+    for index, item in enumerate(todos):
+        yield from _item_problems(item, f"todos[{index}]")
+
+
+def _item_problems(item: object, path: str) -> Iterator[Problem]:
+    if not isinstance(item, dict):
+        yield _fault(path, f"must be an object with content and status (got {shown(item)})")
+        return
+    for key in item:
+        if key not in ("content", "status"):
+            yield _fault(f"{path}.{key}", "is not a known key; only content and status are")
+    if not isinstance(item.get("content"), str):
+        yield _fault(f"{path}.content", f"must be a string (got {shown(item.get('content'))})")
+    if item.get("status") not in STATUSES:
+        yield _fault(f"{path}.status", f"must be one of {', '.join(STATUSES)} (got {shown(item.get('status'))})")
+
+
+def _fault(path: str, message: str) -> Problem:
+    return Problem(path[:200], f"invalid arguments: {path[:200]} {message}")
+
+
+def _accepted(call: ToolCall, todos: tuple[Todo, ...], text: str) -> list[Draft]:
+    result = ToolResult(call.call_id, is_error=False, text=text)
+    listed = [{"content": todo.content, "status": todo.status} for todo in todos]
+    drafts = [
+        _call_draft(call),
+        _draft("todo/write", TodoWrite(todos, call.call_id), {"todos": listed, "call_id": call.call_id}),
+        _draft("tool/result", result, {"call_id": call.call_id, "is_error": False, "text": text}),
+    ]
+    for draft in drafts:
+        size = len(draft.data.encode())
+        if size > MAX_EVENT_BYTES:
+            raise TooLarge(f"the call makes a {draft.type} of {size} bytes; at most {MAX_EVENT_BYTES} are taken")
+    return drafts
+
+
+def _refused(call: ToolCall, reason: str) -> list[Draft]:
+    kept = call.arguments.encode()[:MAX_REFUSED_BYTES].decode(errors="ignore")
+    text = reason.encode()[:MAX_REFUSED_BYTES].decode(errors="ignore")
+    failure = Failure("InvalidTodos", "INVALID_TODOS")
+    return [
+        _call_draft(ToolCall(call.call_id, call.name, kept)),
+        _draft(
+            "tool/result",
+            ToolResult(call.call_id, is_error=True, text=text, error=failure),
+            {"call_id": call.call_id, "is_error": True, "text": text, "error": asdict(failure)},
+        ),
+    ]
+
+
+def _call_draft(call: ToolCall) -> Draft:
+    return _draft("tool/call", call, {"call_id": call.call_id, "name": call.name, "arguments": call.arguments})
+
+
+def _draft(type_: str, event: ToolCall | TodoWrite | ToolResult, data: dict[str, Any]) -> Draft:
+    return Draft(type_, event, encode(data))

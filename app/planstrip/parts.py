@@ -1,0 +1,31 @@
+"""The running parts that a request needs, as `main.create_app` wired them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from sqlalchemy import Engine
+from starlette.requests import HTTPConnection
+
+from planstrip.settings import Settings
+from planstrip.writer import Writer
+
+if TYPE_CHECKING:
+    from planstrip.web.live import Hub
+    from planstrip.web.render import Renderer
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`clock` gives ms since the epoch, UTC."""
+
+    settings: Settings
+    engine: Engine
+    writer: Writer
+    hub: "Hub"
+    renderer: "Renderer"
+    clock: Callable[[], int]
+
+
+def parts_of(request: HTTPConnection) -> Parts:
+    return cast(Parts, request.app.state.parts)

@@ -1,0 +1,139 @@
+"""Every setting, with its default and its reason; read from the environment (`PLANSTRIP_…`) and from flags."""
+
+import ipaddress
+import re
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from planstrip.errors import UnusableSettings
+
+POLICY_MISSING: Final = (
+    "allow_parallel_in_progress is not set: --allow-parallel-in-progress lets several to-dos be in progress at once,"
+    " --no-allow-parallel-in-progress at most one (or PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS=true|false)"
+)
+
+_HOST_LIST: Final = re.compile(r"[\s,]+")
+_SOURCE: Final = re.compile(
+    r"'self'|'none'|\*|[a-z][a-z0-9+.-]*:|([a-z][a-z0-9+.-]*://)?[a-z0-9*.\-\[\]:]+", re.IGNORECASE
+)
+
+
+def default_database_url() -> str:
+    from platformdirs import user_data_path  # only where no database was named
+
+    return f"sqlite:///{user_data_path('planstrip', appauthor=False) / 'planstrip.sqlite3'}"
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="PLANSTRIP_", extra="ignore", frozen=True)
+
+    allow_parallel_in_progress: bool
+    """Whether several to-dos may be in progress. No default: only a deployment knows what its agents do."""
+
+    database_url: str = Field(default_factory=default_database_url)
+    """Where the log is kept; a SQLite file in the user's data directory serves one machine."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on; any other than loopback needs a token."""
+
+    port: int = Field(default=8765, ge=0, le=65535)
+    """0 lets the system choose."""
+
+    token: SecretStr | None = None
+    """What every reader and writer must show."""
+
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Host names that requests may carry beside the loopback names and `host`: a guard against DNS rebinding."""
+
+    frame_ancestors: str = "'self'"
+    """Who may frame `/embed`: CSP sources, separated by spaces."""
+
+    root_path: str = ""
+    """The prefix that the panel is mounted below, such as `/plans`."""
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part for part in _HOST_LIST.split(value) if part) if isinstance(value, str) else value
+
+    @field_validator("root_path")
+    @classmethod
+    def _rooted(cls, value: str) -> str:
+        value = value.rstrip("/")
+        if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
+            raise ValueError("expected a path such as /plans")
+        return value
+
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _sources(cls, value: str) -> str:
+        sources = value.split()
+        if not sources or not all(_SOURCE.fullmatch(source) for source in sources):
+            raise ValueError("expected CSP sources such as 'self' https://dash.example")
+        return " ".join(sources)
+
+    @field_validator("token")
+    @classmethod
+    def _not_blank(cls, value: SecretStr | None) -> SecretStr | None:
+        return value if value is not None and value.get_secret_value().strip() else None
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Every Host that is answered, lower case, without a port."""
+        names = {"localhost", "127.0.0.1", "::1", bare_host(self.host), *map(bare_host, self.allowed_hosts)}
+        return frozenset(names - {"0.0.0.0", "::"})  # noqa: S104 - these are listened on, nobody is named so
+
+    @property
+    def secret(self) -> str | None:
+        return self.token.get_secret_value().strip() if self.token else None
+
+    @property
+    def base_url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}{self.root_path}"
+
+
+def load(**given: object) -> Settings:
+    """The settings, `given` (None: not given) over the environment. Raises UnusableSettings, in one line."""
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise UnusableSettings("; ".join(_fault(fault) for fault in error.errors(include_url=False))) from None
+    exposed = [host for host in (settings.host, *settings.allowed_hosts) if not is_loopback(host)]
+    if exposed and settings.token is None:
+        raise UnusableSettings(
+            f"token is not set, but {exposed[0]!r} is not a loopback name: set PLANSTRIP_TOKEN,"
+            " or anybody who reaches this address reads and writes your plans"
+        )
+    return settings
+
+
+def bare_host(host: str) -> str:
+    """A Host without its port and brackets, lower case."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host if host.count(":") > 1 else host.partition(":")[0].rstrip(".")
+
+
+def is_loopback(host: str) -> bool:
+    name = bare_host(host)
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def sqlite_path(database_url: str) -> Path | None:
+    prefix = "sqlite:///"
+    return Path(database_url[len(prefix) :]) if database_url.startswith(prefix) else None
+
+
+def _fault(fault: Any) -> str:
+    name = str(fault["loc"][0])
+    if name == "allow_parallel_in_progress" and fault["type"] == "missing":
+        return POLICY_MISSING
+    return f"{name}: {fault['msg']} (got {str(fault['input'])[:60]!r})"
