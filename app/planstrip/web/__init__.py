@@ -1,0 +1,1 @@
+"""What a person or a program reads: pages, streams, JSON; `render` is the only caller of Jinja."""

@@ -1,0 +1,205 @@
+"""What each template is given: one frozen class a template, every text already in the reader's language."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planstrip.events import Status
+from planstrip.plan.outline import State
+from planstrip.plan.rows import RowState
+from planstrip.plan.todos import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What every page needs. `theme` is `light`, `dark` or `auto`, `root` the prefix that the app is mounted below."""
+
+    lang: str
+    theme: str
+    root: str
+    css_url: str
+    js_url: str
+    favicon_url: str
+    languages: Sequence["Language"] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    lang: str
+    name: str
+    url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    status: Status
+    status_label: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedItem:
+    content: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One status's share of a meter 100 wide: `x` and `width` are SVG attributes (the CSP forbids style=)."""
+
+    status: Status
+    x: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """`position` is the event that set the list; `since` its time, ISO 8601, UTC."""
+
+    position: int
+    since: str
+    header: str
+    items: Sequence[Item]
+    omitted: Sequence[OmittedItem]
+    meter: Sequence[Segment]
+    is_moving: bool
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology."""
+
+    position: int
+    tool: str
+    is_plan: bool
+    state: RowState
+    state_label: str
+    icon: str
+    title: str
+    summary: str
+    suffix: str | None
+    suffix_name: str | None
+    time: str
+    clock: str
+    input: str
+    output: str | None
+    is_rewound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """`label` is None for what came before any turn. `clock` is the time in UTC until the browser puts in its own.
+
+    A row that is a string is HTML that the renderer has ready.
+    """
+
+    position: int
+    label: str | None
+    prompt: str | None
+    time: str
+    clock: str
+    is_interrupted: bool
+    is_rewound: bool
+    rows: Sequence[RowContext | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The session's name and state in the page's top bar."""
+
+    title: str
+    agent: str | None
+    cwd: str | None
+    state: State
+    state_label: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """`exists` is False for a session that has no event yet: the page waits for it and fills live."""
+
+    frame: Frame
+    session: str
+    exists: bool
+    head: Head
+    strip: Strip | None
+    turns: Sequence[TurnContext]
+    older_url: str | None
+    stream_url: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedPage:
+    frame: Frame
+    session: str
+    exists: bool
+    head: Head
+    strip: Strip | None
+    stream_url: str
+    position: int
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """`active` is the first to-do in progress, `suffix` the `+N` for the others (None for none)."""
+
+    session: str
+    url: str
+    title: str
+    agent: str | None
+    cwd: str | None
+    state: State
+    state_label: str
+    counts: Counts
+    header: str
+    meter: Sequence[Segment]
+    active: str | None
+    suffix: str | None
+    suffix_name: str | None
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    frame: Frame
+    rows: Sequence[BoardRow]
+    query: str
+    next_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    frame: Frame
+    next_url: str
+    is_wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    frame: Frame
+    status: int
+    title: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """One region of a push: where it goes (`target` is a CSS selector) and how htmx puts it there."""
+
+    target: str
+    swap: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Widths in px; `label` is the text for assistive technology."""
+
+    title: str
+    text: str
+    left: int
+    right: int

@@ -1,0 +1,266 @@
+"""What a reader is told: core values turned into template contexts, in the language of a gettext catalogue. Pure."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from gettext import NullTranslations
+from typing import TYPE_CHECKING, Final, assert_never
+
+from planstrip.events import Status
+from planstrip.plan import tools
+from planstrip.plan.outline import State, state_of
+from planstrip.plan.rows import Row, RowState, Turn
+from planstrip.plan.summary import plan_summary
+from planstrip.plan.todos import Counts
+from planstrip.plan.view import Standing
+from planstrip.web.contexts import BoardRow, Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext
+
+if TYPE_CHECKING:
+    from planstrip.web.listing import Listed
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
+BEFORE_NAME: Final = " \u00b7 "
+METER_GAP: Final = 0.5
+
+AGENTS: Final = {
+    "acp": "ACP",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "deepseek-harness": "DeepSeek Harness",
+    "gemini-cli": "Gemini CLI",
+    "kimi": "Kimi",
+    "langchain": "LangChain",
+    "opencode": "opencode",
+    "qwen-code": "Qwen Code",
+}
+
+
+def strip(standing: Standing, tr: NullTranslations, is_open: bool = False) -> Strip | None:
+    """None without a plan: then nothing is shown, no empty border and no `0/0`."""
+    plan = standing.plan
+    if plan is None:
+        return None
+    return Strip(
+        position=plan.position,
+        since=iso(plan.time),
+        header=counts_header(plan.counts, tr),
+        items=[Item(todo.status, status_label(todo.status, tr), todo.content) for todo in plan.todos],
+        omitted=[OmittedItem(item.content, item.status) for item in plan.omitted],
+        meter=meter(plan.counts),
+        is_moving=standing.is_moving,
+        is_open=is_open,
+    )
+
+
+def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int) -> Head:
+    """`now_ms` is the clock, at the edge: a turn without an event for five minutes is told as quiet."""
+    outline = standing.outline
+    state = state_of(standing.condition, standing.updated_at, now_ms)
+    return Head(
+        title=outline.label or session_id,
+        agent=agent_name(outline.agent),
+        cwd=outline.cwd,
+        state=state,
+        state_label=state_label(state, tr),
+        updated=iso(standing.updated_at) if standing.position else "",
+    )
+
+
+def board_row(listed: "Listed", url: str, tr: NullTranslations) -> BoardRow:
+    suffix, suffix_name = extra_suffix(listed.counts.in_progress - 1, tr) if listed.active else (None, None)
+    return BoardRow(
+        session=listed.id,
+        url=url,
+        title=listed.title or listed.id,
+        agent=agent_name(listed.agent),
+        cwd=listed.cwd,
+        state=listed.state,
+        state_label=state_label(listed.state, tr),
+        counts=listed.counts,
+        header=counts_header(listed.counts, tr),
+        meter=meter(listed.counts),
+        active=listed.active,
+        suffix=suffix,
+        suffix_name=suffix_name,
+        updated=iso(listed.updated_at),
+    )
+
+
+def turn(turn: Turn, tr: NullTranslations, render: Callable[[Row], str] | None = None) -> TurnContext:
+    """`render` gives rows that are HTML already, out of the renderer's cache; without it they are contexts."""
+    number = turn.number
+    return TurnContext(
+        position=turn.position,
+        label=None if turn.position == 0 or number is None else tr.gettext("Turn %(number)d") % {"number": number},
+        prompt=turn.prompt,
+        time=iso(turn.time),
+        clock=clock(turn.time),
+        is_interrupted=turn.is_interrupted,
+        is_rewound=turn.is_rewound,
+        rows=[render(one) for one in turn.rows] if render else [row(one, tr) for one in turn.rows],
+    )
+
+
+def row(row: Row, tr: NullTranslations) -> RowContext:
+    """The one row of every tool: a plan call is told by its numbers and its first active to-do (spec.md §5)."""
+    todos = tools.plan_of(row.call)
+    suffix = suffix_name = None
+    if todos is not None:
+        icon, title, summary, extra = "plan", tr.gettext("Update to-do list"), *_plan_line(todos, tr)
+        suffix, suffix_name = extra_suffix(extra, tr)
+    else:
+        icon, title, summary = _tool_line(row, tr)
+    if row.state == "error":
+        summary, suffix, suffix_name = _failure(row, tr), None, None
+    return RowContext(
+        position=row.position,
+        tool=row.call.name,
+        is_plan=todos is not None,
+        state=row.state,
+        state_label=row_state_label(row.state, tr),
+        icon=icon,
+        title=title,
+        summary=summary,
+        suffix=suffix,
+        suffix_name=suffix_name,
+        time=iso(row.time),
+        clock=clock(row.time),
+        input=row.call.arguments,
+        output=row.result.text if row.result else None,
+        is_rewound=row.is_rewound,
+    )
+
+
+def extra_suffix(extra: int, tr: NullTranslations) -> tuple[str, str] | tuple[None, None]:
+    """`+N` and its words, for the `extra` to-dos in progress beside the one that is named."""
+    if extra <= 0:
+        return None, None
+    return f"+{extra}", tr.gettext("%(count)d more in progress") % {"count": extra}
+
+
+def counts_header(counts: Counts, tr: NullTranslations) -> str:
+    """`1 completed · 2 in progress · 1 pending`, the zero ones left out; empty when all are."""
+    segments = []
+    if counts.completed:
+        segments.append(tr.gettext("%(count)d completed") % {"count": counts.completed})
+    if counts.in_progress:
+        segments.append(tr.gettext("%(count)d in progress") % {"count": counts.in_progress})
+    if counts.pending:
+        segments.append(tr.gettext("%(count)d pending") % {"count": counts.pending})
+    return BETWEEN_COUNTS.join(segments)
+
+
+def meter(counts: Counts) -> list[Segment]:
+    """The shares in a drawing 100 wide, in the header's order, a hair apart."""
+    shares: Sequence[tuple[Status, int]] = (
+        ("completed", counts.completed),
+        ("in_progress", counts.in_progress),
+        ("pending", counts.pending),
+    )
+    present = [(status, count) for status, count in shares if count]
+    segments, start = [], 0
+    for status, count in present:
+        gap = METER_GAP if start + count < counts.total else 0.0
+        x, width = 100 * start / counts.total, 100 * count / counts.total
+        segments.append(Segment(status, f"{x:.2f}", f"{max(width - gap, 0.1):.2f}"))
+        start += count
+    return segments
+
+
+def agent_name(agent: str | None) -> str | None:
+    return None if agent is None else AGENTS.get(agent, agent)
+
+
+def status_label(status: Status, tr: NullTranslations) -> str:
+    match status:
+        case "completed":
+            return tr.gettext("Completed")
+        case "in_progress":
+            return tr.gettext("In progress")
+        case "pending":
+            return tr.gettext("Pending")
+        case never:
+            assert_never(never)
+
+
+def row_state_label(state: RowState, tr: NullTranslations) -> str:
+    match state:
+        case "running":
+            return tr.gettext("Running")
+        case "ok":
+            return tr.gettext("Done")
+        case "error":
+            return tr.gettext("Failed")
+        case "stopped":
+            return tr.gettext("Stopped")
+        case never:
+            assert_never(never)
+
+
+def state_label(state: State, tr: NullTranslations) -> str:
+    match state:
+        case "waiting":
+            return tr.gettext("waiting for you")
+        case "working":
+            return tr.gettext("working")
+        case "quiet":
+            return tr.gettext("no sign for 5 min")
+        case "interrupted":
+            return tr.gettext("interrupted")
+        case "open":
+            return tr.gettext("open to-dos")
+        case "done":
+            return tr.gettext("done")
+        case "none":
+            return tr.gettext("no plan")
+        case never:
+            assert_never(never)
+
+
+def iso(time_ms: int) -> str:
+    """`2026-11-30T14:02:05Z`. Added to the epoch, since fromtimestamp fails on some systems far from it."""
+    return (EPOCH + timedelta(seconds=time_ms // 1000)).isoformat()[:19] + "Z"
+
+
+def clock(time_ms: int) -> str:
+    """`14:02`, UTC."""
+    return iso(time_ms)[11:16]
+
+
+def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, int]:
+    summary = plan_summary(todos)
+    if summary.total == 0:
+        return tr.gettext("Cleared"), 0
+    counts = tr.gettext("%(done)d/%(total)d completed") % {"done": summary.done, "total": summary.total}
+    if summary.active_content is None:
+        return counts, 0
+    return counts + BEFORE_NAME + summary.active_content, summary.active_extra
+
+
+def _tool_line(row: Row, tr: NullTranslations) -> tuple[str, str, str]:
+    tool = tools.describe(row.call)
+    match tool.kind:
+        case "run":
+            title = tr.gettext("Run")
+        case "read":
+            title = tr.gettext("Read")
+        case "edit":
+            title = tr.gettext("Edit")
+        case "search":
+            title = tr.gettext("Search")
+        case "fetch":
+            title = tr.gettext("Fetch")
+        case "delegate":
+            title = tr.gettext("Delegate")
+        case "other":
+            title = row.call.name
+        case never:
+            assert_never(never)
+    return tool.kind, title, tool.summary
+
+
+def _failure(row: Row, tr: NullTranslations) -> str:
+    result = row.result
+    said = tools.head_line(result.text) if result else ""
+    named = result.error.name if result and result.error else ""
+    return said or named or tr.gettext("Failed")

@@ -1,0 +1,153 @@
+"""Turns contexts into HTML: the only caller of Jinja. A push and a page are made from the very same partials."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from planstrip.paths import templates_dir
+from planstrip.plan.rows import Row, Turn
+from planstrip.web import labels
+from planstrip.web.assets import Assets
+from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext
+from planstrip.web.languages import HTML_TAGS, choices, translations
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+THEMES: Final = ("light", "dark", "auto")
+MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
+# A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
+UNPARSEABLE: Final = str.maketrans({"\r": "&#13;", "\0": "\u2400"})
+
+RowKey: TypeAlias = tuple[str, int, int, bool, str]
+
+
+class Renderer:
+    """`root` is the prefix that the app is mounted below, without a slash at its end."""
+
+    def __init__(self, assets: Assets, root: str = "") -> None:
+        self._assets = assets
+        self._root = root
+        self._environments: dict[str, Environment] = {}
+        self._rows = RowCache()
+
+    def page(self, name: str, lang: str, context: object) -> str:
+        """A whole document: `session/show.html`, `board.html` … with the context that its template names."""
+        return self._render(name, lang, page=context)
+
+    def frame_context(self, lang: str, theme: str, root: str, path_with_query: str) -> Frame:
+        """An unknown theme is `auto`; the language links keep the rest of the query."""
+        return Frame(
+            lang=HTML_TAGS[lang],
+            theme=theme if theme in THEMES else "auto",
+            root=root,
+            css_url=self._assets.css_url,
+            js_url=self._assets.js_url,
+            favicon_url=self._assets.favicon_url,
+            languages=choices(lang, path_with_query),
+        )
+
+    def strip(self, lang: str, strip: Strip | None) -> str:
+        return self._render("session/_strip.html", lang, strip=strip)
+
+    def head(self, lang: str, head: Head) -> str:
+        return self._render("session/_head.html", lang, head=head)
+
+    def older(self, lang: str, older_url: str | None) -> str:
+        return self._render("session/_older.html", lang, older_url=older_url)
+
+    def turns(self, lang: str, turns: Sequence[TurnContext]) -> str:
+        return self._render("session/_turns.html", lang, turns=turns)
+
+    def turn(self, lang: str, turn: TurnContext) -> str:
+        return self._render("session/_turn.html", lang, turn=turn)
+
+    def turn_label(self, lang: str, turn: TurnContext) -> str:
+        return self._render("session/_turn_label.html", lang, turn=turn)
+
+    def row(self, lang: str, row: RowContext) -> str:
+        return self._render("rows/_row.html", lang, row=row)
+
+    def cached_row(self, session: str, row: Row, lang: str) -> str:
+        """A row's HTML, made once: a row changes only at an event, which `changed` names."""
+        key = (session, row.position, row.changed, row.is_rewound, lang)
+        html = self._rows.get(key)
+        if html is None:
+            html = self.row(lang, labels.row(row, translations(lang)))
+            self._rows.put(key, html)
+        return html
+
+    def turn_context(self, session: str, turn: Turn, lang: str) -> TurnContext:
+        """A turn whose rows come out of the cache."""
+        return labels.turn(turn, translations(lang), lambda row: self.cached_row(session, row, lang))
+
+    def frame(self, partials: Sequence[Partial]) -> str:
+        """One push: htmx puts each partial where it says. Its HTML is what this renderer made, and goes in as it is."""
+        return self._render("_frame.html", "en", partials=partials)
+
+    def _render(self, name: str, lang: str, **context: object) -> str:
+        html = self._environment(lang).get_template(name).render(context)
+        if "\r" in html or "\0" in html:
+            html = html.translate(UNPARSEABLE)
+        return _encodable(html)
+
+    def _environment(self, lang: str) -> "Environment":
+        if lang not in self._environments:
+            self._environments[lang] = self._make_environment(lang)
+        return self._environments[lang]
+
+    def _make_environment(self, lang: str) -> "Environment":
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # 60 ms that no start waits for
+        from markupsafe import Markup
+
+        environment = Environment(
+            loader=FileSystemLoader(templates_dir()),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+            extensions=["jinja2.ext.i18n"],
+        )
+        extension: Any = environment
+        extension.install_gettext_translations(translations(lang), newstyle=True)
+
+        def row_html(row: RowContext | str) -> Markup:
+            return Markup(row if isinstance(row, str) else self.row(lang, row))  # noqa: S704  (our own rendering)
+
+        environment.globals.update(row_html=row_html, root=self._root)
+        return environment
+
+
+def _encodable(html: str) -> str:
+    """Arguments that a model escaped may parse to half of a surrogate pair, which no page can be sent with."""
+    try:
+        html.encode()
+    except UnicodeEncodeError:
+        return html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return html
+
+
+class RowCache:
+    """The least recently used rows go first once all together exceed `MAX_CACHED_CHARS`."""
+
+    def __init__(self, max_chars: int = MAX_CACHED_CHARS) -> None:
+        self._max_chars = max_chars
+        self._chars = 0
+        self._rows: OrderedDict[RowKey, str] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: RowKey) -> str | None:
+        with self._lock:
+            html = self._rows.get(key)
+            if html is not None:
+                self._rows.move_to_end(key)
+            return html
+
+    def put(self, key: RowKey, html: str) -> None:
+        with self._lock:
+            self._chars += len(html) - len(self._rows.pop(key, ""))
+            self._rows[key] = html
+            while self._chars > self._max_chars:
+                self._chars -= len(self._rows.popitem(last=False)[1])

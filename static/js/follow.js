@@ -1,0 +1,15 @@
+// [data-follow]: the newest turn is in view on arrival, and stays so while the reader is at the end, never otherwise.
+const NEAR_PX = 48;
+const page = document.documentElement;
+const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - NEAR_PX;
+const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
+
+document.addEventListener("DOMContentLoaded", () => {
+  if (!document.querySelector("[data-follow]")) return;
+  let follows = false;
+  // After a reload the browser puts the reader back where they were; a hash says where to go.
+  const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
+  if (!location.hash && !isBack && window.scrollY === 0) toEnd();
+  document.addEventListener("htmx:sse:before:message", () => { follows = isAtEnd(); });
+  document.addEventListener("htmx:sse:after:message", () => { if (follows) toEnd(); });
+});

@@ -1,0 +1,83 @@
+// [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
+const DEAD_MS = 35_000;
+const QUIET_MS = 5 * 60_000;
+const RETRY_MS = 2_000;
+
+document.addEventListener("DOMContentLoaded", () => {
+  const region = document.querySelector("[data-live]");
+  if (!region) return;
+  let connection = null;
+  let heardAt = Date.now();
+  let retryAt = 0;
+  let isFirst = true;
+  let signAt = newestTime();
+
+  region.addEventListener("htmx:sse:after:connection", (event) => {
+    connection = event.detail.connection;
+    isFirst = true;
+  });
+  region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
+  region.addEventListener("htmx:sse:after:message", (event) => hear(event.detail.message));
+  region.addEventListener("htmx:sse:error", lose);
+  region.addEventListener("htmx:sse:close", () => { connection = null; });
+  // htmx takes up a stream that broke, but never one whose first request failed, nor one that it gave up.
+  for (const name of ["htmx:finally:request", "htmx:sse:close"]) region.addEventListener(name, ({ target }) => {
+    if (target !== region || connection || retryAt) return;
+    lose();
+    retryAt = Date.now() + RETRY_MS;
+  });
+  document.addEventListener("visibilitychange", () => {
+    heardAt = Date.now();
+    if (region.dataset.live === "live") show("catching-up"); // htmx lets go of the stream of a hidden page
+  });
+  setInterval(tick, 1_000);
+  tick();
+  show("catching-up");
+
+  function hear(message) {
+    heardAt = Date.now();
+    if (!message.event) {
+      // The first message may tell of what is long past: there the times that it brought count.
+      const isNews = Number(message.id) > Number(region.dataset.position);
+      if (isFirst) signAt = newestTime();
+      else if (isNews) signAt = heardAt;
+      isFirst = false;
+      if (message.id) region.dataset.position = message.id;
+    }
+    if (!document.hidden) show("live");
+    tick();
+  }
+
+  function tick() {
+    const now = Date.now();
+    region.toggleAttribute("data-quiet", now - signAt >= QUIET_MS);
+    if (document.hidden) return;
+    if (retryAt && now >= retryAt) {
+      retryAt = 0;
+      htmx.ajax("GET", region.getAttribute("hx-sse:connect"), { source: region });
+    }
+    if (now - heardAt >= DEAD_MS) {
+      lose();
+      heardAt = now;
+      connection?.reader?.cancel(); // half open: htmx connects anew
+    }
+  }
+
+  function lose() {
+    if (region.dataset.live !== "lost") show("lost", heardAt);
+  }
+
+  function show(state, since) {
+    region.dataset.live = state;
+    const signal = region.querySelector("[data-signal]");
+    const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+    const text = signal.getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
+    const field = signal.querySelector("[data-field=live]");
+    if (field.textContent !== text) field.textContent = text;
+  }
+
+  function newestTime() {
+    const times = [...region.querySelectorAll("time[datetime]")].map((time) => Date.parse(time.dateTime) || 0);
+    return times.length ? Math.min(Date.now(), Math.max(...times)) : Date.now();
+  }
+});

@@ -1,0 +1,46 @@
+// <time data-time>: puts event times into the reader's zone and language, also those that a push brings; ages tick.
+const lang = document.documentElement.lang;
+const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const formats = {
+  clock: new Intl.DateTimeFormat(lang, clock),
+  moment: new Intl.DateTimeFormat(lang, { month: "short", day: "numeric", ...clock }),
+  day: new Intl.DateTimeFormat(lang, { dateStyle: "medium" }),
+  ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
+};
+const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
+
+function age(time) {
+  const passed = Math.max(0, Date.now() - time);
+  const step = steps.find(([, size, count]) => passed < size * count);
+  if (!step) return formats.day.format(time);
+  return formats.ago.format(step[0] === "second" ? 0 : -Math.floor(passed / step[1]), step[0]);
+}
+
+function text(element) {
+  const time = new Date(element.dateTime);
+  if (Number.isNaN(time.getTime())) return element.textContent;
+  if (element.dataset.time === "ago") return age(time);
+  const isToday = time.toDateString() === new Date().toDateString();
+  return formats[element.dataset.time === "moment" && !isToday ? "moment" : "clock"].format(time);
+}
+
+function localise(root) {
+  const elements = root.matches("time[data-time]") ? [root] : root.querySelectorAll("time[data-time]");
+  for (const element of elements) {
+    const said = text(element);
+    if (element.textContent !== said) element.textContent = said;
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  localise(document.body);
+  setInterval(() => document.querySelectorAll("time[data-time=ago]").forEach(localise), 10_000);
+  new MutationObserver((records) => {
+    for (const { target, addedNodes } of records) {
+      const time = (target.parentElement ?? target).closest?.("time[data-time]");
+      if (time) localise(time);
+      for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) localise(node);
+      if (target.nodeName === "TIME") localise(target);
+    }
+  }).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime"] });
+});
