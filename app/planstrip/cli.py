@@ -1,0 +1,140 @@
+"""The command line: parses arguments, nothing else; each command imports what it needs when it runs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planstrip import __version__
+from planstrip.errors import PlanstripError
+
+app = typer.Typer(
+    name="planstrip",
+    help="The live plan panel for coding agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Policy = Annotated[
+    bool | None,
+    typer.Option(
+        "--allow-parallel-in-progress/--no-allow-parallel-in-progress",
+        help="Whether several to-dos may be in progress at once. Required: there is no default.",
+        show_default=False,
+    ),
+]
+Database = Annotated[str | None, typer.Option(help="Where the log is kept, such as sqlite:///plans.sqlite3.")]
+Paths = Annotated[list[Path], typer.Argument(help="Transcript files, or folders of them.")]
+Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one.", show_default=False)]
+Open = Annotated[bool, typer.Option("--open", help="Open the browser.")]
+
+
+@app.command()
+def demo(
+    port: Port = None,
+    open_browser: Open = False,
+    speed: Annotated[float, typer.Option(help="How fast it replays; 2 is twice as fast.")] = 1.0,
+) -> None:
+    """Show a parallel plan moving: recorded sessions, replayed into a temporary database."""
+    from planstrip.demo import run_demo
+
+    raise typer.Exit(run_demo(port=port, open_browser=open_browser, speed=speed))
+
+
+@app.command()
+def serve(
+    allow_parallel_in_progress: Policy = None,
+    database_url: Database = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on.", show_default=False)] = None,
+    port: Port = None,
+    token: Annotated[str | None, typer.Option(help="What readers and writers must show.", show_default=False)] = None,
+    allowed_hosts: Annotated[
+        str | None, typer.Option(help="Further Host names to answer, separated by commas.", show_default=False)
+    ] = None,
+    frame_ancestors: Annotated[
+        str | None, typer.Option(help="Who may frame /embed: CSP sources.", show_default=False)
+    ] = None,
+    root_path: Annotated[str | None, typer.Option(help="The prefix it is mounted below.", show_default=False)] = None,
+    open_browser: Open = False,
+) -> None:
+    """Serve the panel."""
+    from planstrip.serving import run_server
+    from planstrip.settings import load
+
+    settings = load(
+        allow_parallel_in_progress=allow_parallel_in_progress,
+        database_url=database_url,
+        host=host,
+        port=port,
+        token=token,
+        allowed_hosts=allowed_hosts,
+        frame_ancestors=frame_ancestors,
+        root_path=root_path,
+    )
+    raise typer.Exit(run_server(settings, open_browser=open_browser))
+
+
+@app.command(name="import")
+def import_(paths: Paths, database_url: Database = None) -> None:
+    """Import agents' transcripts; twice is once."""
+    from planstrip.progress import run_import
+
+    raise typer.Exit(run_import(_database(database_url), paths))
+
+
+@app.command()
+def watch(paths: Paths, database_url: Database = None) -> None:
+    """Import agents' transcripts and follow them as they grow."""
+    from planstrip.progress import run_watch
+
+    raise typer.Exit(run_watch(_database(database_url), paths))
+
+
+@app.command()
+def migrate(database_url: Database = None) -> None:
+    """Bring the database's schema to this program's (serve does it by itself)."""
+    from planstrip.db import open_engine, prepare
+
+    prepare(open_engine(_database(database_url)))
+
+
+@app.command()
+def forget(
+    session: Annotated[str, typer.Argument(help="The session's id.")],
+    database_url: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete a session's events for good, for secrets that leaked into them."""
+    from planstrip.forgetting import forget_session
+
+    if not yes:
+        typer.confirm(f"Delete every event of session {session!r}? This cannot be undone", abort=True)
+    deleted = forget_session(_database(database_url), session)
+    typer.echo(f"{deleted} events deleted")
+
+
+@app.callback(invoke_without_command=True)
+def options(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Exit codes: 0 done, 1 found something wrong, 2 unusable arguments or settings."""
+    try:
+        app()
+    except PlanstripError as error:
+        print(f"planstrip: {error.detail}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _database(given: str | None) -> str:
+    import os
+
+    from planstrip.settings import default_database_url
+
+    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or default_database_url()

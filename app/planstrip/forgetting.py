@@ -1,0 +1,32 @@
+"""Deletes a session for good: the one exception to a log that is never changed, for leaked secrets (spec.md §1)."""
+
+from sqlalchemy import delete, func, select
+
+from planstrip.db import NO_TRANSACTION, WRITES, open_engine, prepare
+from planstrip.errors import UnusableSettings
+from planstrip.tables import checkpoints, events, sessions
+
+
+def forget_session(database_url: str, session: str) -> int:
+    """How many events were deleted. Raises UnusableSettings when there is no such session."""
+    engine = open_engine(database_url)
+    prepare(engine)
+    with engine.execution_options(**WRITES).begin() as connection:
+        known = connection.execute(
+            select(func.count()).select_from(events).where(events.c.session == session)
+        ).scalar_one()
+        if not known:
+            raise UnusableSettings(f"there is no session {session!r} in {engine.url.render_as_string()}")
+        for table, column in (
+            (events, events.c.session),
+            (checkpoints, checkpoints.c.session),
+            (sessions, sessions.c.id),
+        ):
+            connection.execute(delete(table).where(column == session))
+    if engine.dialect.name == "sqlite":
+        with engine.execution_options(**NO_TRANSACTION).connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.exec_driver_sql("VACUUM")  # deleted rows stay readable in the file until then
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+    return int(known)

@@ -1,0 +1,72 @@
+"""`create_app`: the one place that wires the parts and mounts the routes."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from planstrip import __version__
+from planstrip.db import open_engine, prepare
+from planstrip.follower import Follower
+from planstrip.parts import Parts
+from planstrip.projection import StandingProjector
+from planstrip.settings import Settings
+from planstrip.web import failures
+from planstrip.web.assets import Assets
+from planstrip.web.guard import Guard
+from planstrip.web.live import Hub
+from planstrip.web.render import Renderer
+from planstrip.web.routes import add_routes
+from planstrip.writer import Writer
+
+
+def create_app(settings: Settings) -> Guard:
+    """The panel as an ASGI app. Raises StoreUnusable when its database is not one that it can use."""
+    engine = open_engine(settings.database_url)
+    prepare(engine)
+    hub = Hub(engine)
+    writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake)
+    assets = Assets(settings.root_path)
+    parts = Parts(settings, engine, writer, hub, Renderer(assets, settings.root_path), now_ms)
+    app = FastAPI(
+        title="planstrip",
+        version=__version__,
+        description="The live plan panel for coding agents.",
+        root_path=settings.root_path,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=_lifespan(parts),
+        exception_handlers=failures.HANDLERS,
+    )
+    app.state.parts = parts
+    app.state.assets = assets
+    guard = app.state.guard = Guard(app, settings)
+    add_routes(app)
+    return guard
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _lifespan(parts: Parts) -> Any:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        hub = parts.hub
+        hub.bind(asyncio.get_running_loop())
+        follower = Follower(parts.engine, hub.is_watched, hub.wake)
+        parts.writer.start()
+        follower.start()
+        try:
+            yield
+        finally:
+            hub.close()
+            await asyncio.to_thread(follower.stop)
+            await asyncio.to_thread(parts.writer.stop)
+            parts.engine.dispose()
+
+    return lifespan

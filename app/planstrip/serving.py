@@ -1,0 +1,79 @@
+"""Runs the panel under uvicorn, and ends it in time: open streams are told before the server waits for them."""
+
+import logging
+import signal
+import socket
+import sys
+import webbrowser
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from planstrip.errors import UnusableSettings
+from planstrip.main import create_app
+from planstrip.settings import Settings
+from planstrip.web.guard import Guard
+
+GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
+
+
+class Server(uvicorn.Server):
+    """`guard` is the app that it serves."""
+
+    def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
+        super().__init__(config)
+        self._guard = guard
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in order, with exit code 0: uvicorn's own would raise the signal again at the end."""
+        self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+def run_server(settings: Settings, *, open_browser: bool = False) -> int:
+    """Serve until a signal. Raises UnusableSettings when the address cannot be had, StoreUnusable for the database."""
+    guard = create_app(settings)
+    listener = listen(settings.host, settings.port)
+    address = address_of(settings, listener)
+    print(f"planstrip: {address}", file=sys.stderr, flush=True)
+    if open_browser:
+        webbrowser.open(address)
+    server(guard, settings).run(sockets=[listener])
+    return 0
+
+
+def server(guard: Guard, settings: Settings) -> Server:
+    logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    config = uvicorn.Config(
+        guard,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+        forwarded_allow_ips=settings.host,
+    )
+    return Server(config, guard)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)  # a thousand viewers may come back at once after a restart
+    except OSError as error:
+        listener.close()
+        raise UnusableSettings(
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another --port"
+        ) from None
+    return listener
+
+
+def address_of(settings: Settings, listener: socket.socket) -> str:
+    return settings.model_copy(update={"port": listener.getsockname()[1]}).base_url + "/"

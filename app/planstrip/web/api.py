@@ -1,0 +1,159 @@
+"""The reads of the REST API (spec.md §10)."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+from fastapi import Path, Query
+from sqlalchemy import Connection, select
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from planstrip import projection
+from planstrip.errors import NotFound
+from planstrip.eventlog import read_stored
+from planstrip.intake.check import check_session_id
+from planstrip.intake.rest import viewer_act
+from planstrip.parts import Parts, parts_of
+from planstrip.plan.fold import Plan
+from planstrip.plan.outline import State
+from planstrip.plan.todos import Counts
+from planstrip.tables import sessions
+from planstrip.web.languages import negotiate, translations
+from planstrip.web.listing import Filters, Listed, list_sessions
+
+MAX_POSITION: Final = 2**62
+
+SessionId = Annotated[str, Path(description="The session's id: the agent's own.")]
+At = Annotated[int | None, Query(ge=0, le=MAX_POSITION, description="The plan as it stood at this position.")]
+
+
+def get_sessions(
+    request: Request,
+    after: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    q: str | None = None,
+    agent: str | None = None,
+    state: State | None = None,
+    cwd: str | None = None,
+) -> Response:
+    """The sessions, the newest last event first."""
+    parts = parts_of(request)
+    refold_outdated(parts)
+    with parts.engine.connect() as connection:
+        listed, following = list_sessions(connection, Filters(q, agent, state, cwd), parts.clock(), limit, after)
+    return JSONResponse({"sessions": [_listed(session) for session in listed], "next": following})
+
+
+def get_events(
+    request: Request,
+    session: SessionId,
+    after: Annotated[int, Query(ge=0, le=MAX_POSITION)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 500,
+) -> Response:
+    """The log from a position on."""
+    with parts_of(request).engine.connect() as connection:
+        require_session(connection, session)
+        stored = read_stored(connection, session, after, limit + 1)
+    found = [
+        {"position": event.position, "type": event.type, "time": event.time, "data": _data(event.data)}
+        for event in stored[:limit]
+    ]
+    return JSONResponse({"events": found, "next": stored[limit - 1].position if len(stored) > limit else None})
+
+
+def get_plan(request: Request, session: SessionId, at: At = None) -> Response:
+    """The standing plan."""
+    with parts_of(request).engine.connect() as connection:
+        position, plan = plan_of(connection, session, at)
+    return JSONResponse(plan_json(session, position, plan))
+
+
+def get_plan_markdown(request: Request, session: SessionId, at: At = None) -> Response:
+    """The standing plan as a Markdown task list."""
+    from planstrip.plan.markdown import task_list  # asked for by few
+
+    with parts_of(request).engine.connect() as connection:
+        _, plan = plan_of(connection, session, at)
+    return Response(task_list(plan), media_type="text/markdown; charset=utf-8")
+
+
+def get_plan_badge(request: Request, session: SessionId, at: At = None) -> Response:
+    """The standing plan's counts as an SVG badge."""
+    from planstrip.web.badge import badge
+
+    parts = parts_of(request)
+    with parts.engine.connect() as connection:
+        _, plan = plan_of(connection, session, at)
+    lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
+    svg = parts.renderer.page("badge.svg", lang, badge(plan, translations(lang)))
+    return Response(svg, media_type="image/svg+xml", headers={"Cache-Control": "no-cache"})
+
+
+async def post_retire(request: Request, session: SessionId) -> Response:
+    """Retire the standing plan: a person's act, which the agent's next write supersedes."""
+    return await _act(request, session, "viewer/retire")
+
+
+async def post_restore(request: Request, session: SessionId) -> Response:
+    """Undo a retirement that still stands."""
+    return await _act(request, session, "viewer/restore")
+
+
+async def _act(request: Request, session: str, type_: str) -> Response:
+    await viewer_act(request, session, type_)
+    with parts_of(request).engine.connect() as connection:
+        standing = projection.current(connection, session)
+    return JSONResponse(plan_json(session, standing.position, standing.plan))
+
+
+def plan_json(session: str, position: int, plan: Plan | None) -> dict[str, object]:
+    """`since` is the event that set the list."""
+    return {
+        "session": session,
+        "position": position,
+        "todos": [asdict(todo) for todo in plan.todos] if plan else None,
+        "omitted": [asdict(item) for item in plan.omitted] if plan else [],
+        "counts": asdict(plan.counts if plan else Counts()),
+        "since": {"position": plan.position, "time": plan.time} if plan else None,
+    }
+
+
+def plan_of(connection: Connection, session: str, at: int | None) -> tuple[int, Plan | None]:
+    """The plan at a position, which is the head's for None. Raises NotFound beyond the head."""
+    head = require_session(connection, session)
+    if at is None or at == head:
+        return head, projection.current(connection, session).plan
+    if at > head:
+        raise NotFound(f"at is {at}, but session {session!r:.100} stands at {head}")
+    return at, projection.plan_at(connection, session, at)
+
+
+def require_session(connection: Connection, session: str) -> int:
+    """The session's head. Raises NotFound."""
+    check_session_id(session)
+    head = connection.execute(select(sessions.c.position).where(sessions.c.id == session)).scalar()
+    if head is None:
+        raise NotFound(f"there is no session {session!r:.100}; sessions are created by their first event")
+    return int(head)
+
+
+def refold_outdated(parts: Parts) -> None:
+    """Rows that another version of the fold wrote are folded again before they are listed."""
+    with parts.engine.connect() as connection:
+        outdated = projection.outdated(connection, 1_000)
+    if outdated:
+        parts.writer.run_blocking(lambda connection: projection.rebuild_all(connection, outdated))
+
+
+def _listed(session: Listed) -> dict[str, object]:
+    shown = asdict(session)
+    del shown["active"]
+    return shown
+
+
+def _data(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None  # a stored row that no longer reads must not hide its neighbours

@@ -1,0 +1,74 @@
+"""The one handler of errors: problem+json for programs, a page for people."""
+
+import logging
+from typing import Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
+from planstrip.parts import parts_of
+from planstrip.plan.todos import Problem
+from planstrip.web.contexts import ErrorPage
+
+log = logging.getLogger(__name__)
+
+
+def answer(request: Request, error: PlanstripError, headers: dict[str, str] | None = None) -> Response:
+    path = request.url.path[len(request.scope.get("root_path", "")) :] or "/"
+    if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
+        return _page(request, error)
+    body: dict[str, Any] = {"title": error.title, "status": error.status, "detail": error.detail}
+    if error.problems:
+        body["errors"] = [{"path": problem.path, "message": problem.message} for problem in error.problems]
+    return JSONResponse(body, error.status, headers, media_type="application/problem+json")
+
+
+def _page(request: Request, error: PlanstripError) -> Response:
+    from planstrip.web.pages import frame, html, language  # pages import what raises these errors
+
+    lang = language(request)
+    page = ErrorPage(frame(request, lang), error.status, error.title, error.detail)
+    return html(parts_of(request), "error.html", lang, page, error.status)
+
+
+async def _planstrip(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PlanstripError)
+    return answer(request, error, {"Retry-After": "1"} if isinstance(error, Unavailable) else None)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return answer(request, NotFound(f"there is nothing at {request.url.path[:200]}"))
+    known = PlanstripError(str(error.detail))
+    known.status, known.title = error.status_code, str(error.detail)  # type: ignore[misc]
+    return answer(request, known, dict(error.headers or {}))
+
+
+async def _validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    problems = [Problem(".".join(map(str, fault["loc"])), str(fault["msg"])) for fault in error.errors()]
+    return answer(request, Invalid.of(problems))
+
+
+async def _store(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OperationalError)
+    log.error("the store failed", exc_info=error)
+    return answer(request, Unavailable(f"the store did not answer: {error.orig}"), {"Retry-After": "1"})
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    return answer(request, PlanstripError("something went wrong here; it is in the server's log"))
+
+
+HANDLERS: Final[dict[Any, Any]] = {
+    PlanstripError: _planstrip,
+    HTTPException: _http,
+    RequestValidationError: _validation,
+    OperationalError: _store,
+    Exception: _bug,
+}

@@ -1,0 +1,161 @@
+"""The shut door: which Host, Origin and token may pass, and the headers on every answer (spec.md §10)."""
+
+import hmac
+import json
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from planstrip.errors import BadRequest, Forbidden, PlanstripError, Unauthorized
+from planstrip.settings import Settings, bare_host
+
+if TYPE_CHECKING:
+    from itsdangerous import URLSafeTimedSerializer
+
+COOKIE: Final = "planstrip"
+COOKIE_MAX_AGE_S: Final = 30 * 24 * 3600
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+STATUS: Final = "planstrip.status"  # the status of a sign-in page that stands in for another
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors "
+)
+
+
+@dataclass(slots=True)
+class Guard:
+    """Raw ASGI around the app: what it refuses never reaches a route, and no answer leaves without its headers."""
+
+    app: ASGIApp
+    settings: Settings
+    _signer: "URLSafeTimedSerializer | None" = field(default=None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path = self._path(scope)
+        ancestors = self.settings.frame_ancestors if _is_under(path, "/embed") else "'self'"
+        extra = [
+            (b"content-security-policy", (_POLICY + ancestors).encode()),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *extra]
+            await send(message)
+
+        try:
+            self._check_host(headers.get(b"host"))
+            if scope["method"] not in SAFE_METHODS:
+                _check_origin(headers)
+            self._check_token(scope, path, headers)
+        except PlanstripError as error:
+            if isinstance(error, Unauthorized) and _wants_html(headers, path):
+                scope = self._sign_in(scope)
+            else:
+                await _refuse(error, send_guarded)
+                return
+        await self.app(scope, receive, send_guarded)
+
+    def _path(self, scope: Scope) -> str:
+        root = self.settings.root_path
+        path: str = scope["path"]
+        return path[len(root) :] if root and _is_under(path, root) else path
+
+    def _check_host(self, host: str | None) -> None:
+        if host is None or bare_host(host) not in self.settings.hosts:
+            raise BadRequest(
+                f"Host is {(host or '')[:80]!r}, which is not one of this panel's: set allowed_hosts to add it"
+            )
+
+    def _check_token(self, scope: Scope, path: str, headers: dict[bytes, str]) -> None:
+        secret = self.settings.secret
+        if secret is None or path in ("/healthz", "/sign-in") or _is_under(path, "/static"):
+            return
+        kind, _, given = headers.get(b"authorization", "").partition(" ")
+        if kind.lower() == "bearer" and _same(given.strip(), secret):
+            return
+        if _is_under(path, "/embed"):  # framed by others, where a cookie would be another site's to spend
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            if any(_same(value, secret) for value in query.get("token", ())):
+                return
+        elif self._is_signed_in(headers.get(b"cookie", "")):
+            return
+        raise Unauthorized("this panel needs its token: send it as `Authorization: Bearer …`, or sign in on a page")
+
+    def _sign_in(self, scope: Scope) -> Scope:
+        """The same request, led to the sign-in page, which leads back."""
+        root = self.settings.root_path
+        back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+        query = urlencode({"next": back if back.startswith(root) else root + back}).encode()
+        path = f"{root}/sign-in"
+        return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, STATUS: 401}
+
+    def cookie_value(self) -> str:
+        value: str = self._serializer().dumps("signed in")
+        return value
+
+    def _is_signed_in(self, cookie: str) -> bool:
+        from itsdangerous import BadData
+
+        try:
+            morsel = SimpleCookie(cookie).get(COOKIE)
+            return morsel is not None and bool(self._serializer().loads(morsel.value, max_age=COOKIE_MAX_AGE_S))
+        except (BadData, CookieError):
+            return False
+
+    def _serializer(self) -> "URLSafeTimedSerializer":
+        """Keyed by the token itself: a new token signs everybody out."""
+        from itsdangerous import URLSafeTimedSerializer  # only where a token is set
+
+        if self._signer is None:
+            self._signer = URLSafeTimedSerializer(self.settings.secret or "", salt="planstrip-sign-in")
+        return self._signer
+
+
+def _check_origin(headers: dict[bytes, str]) -> None:
+    origin = headers.get(b"origin")
+    if origin is None:
+        if headers.get(b"sec-fetch-site", "none") not in ("none", "same-origin"):
+            raise Forbidden("a page of another site may not write here (Sec-Fetch-Site)")
+        return
+    if _authority(origin, origin) != _authority("//" + headers.get(b"host", ""), origin):
+        raise Forbidden(f"Origin is {origin[:80]!r}, but this panel is {headers.get(b'host', '')[:80]!r}")
+
+
+def _authority(url: str, origin: str) -> tuple[str | None, int | None]:
+    try:
+        parts = urlsplit(url)
+        return parts.hostname, parts.port or DEFAULT_PORTS.get(urlsplit(origin).scheme)
+    except ValueError:
+        return None, -1 if url == origin else -2
+
+
+def _wants_html(headers: dict[bytes, str], path: str) -> bool:
+    is_page = path == "/" or _is_under(path, "/sessions") or _is_under(path, "/embed") or path == "/docs"
+    return is_page and not path.endswith("/stream") and "text/html" in headers.get(b"accept", "")
+
+
+def _is_under(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(prefix + "/")
+
+
+def _same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())
+
+
+async def _refuse(error: PlanstripError, send: Send) -> None:
+    body = json.dumps({"title": error.title, "status": error.status, "detail": error.detail}).encode()
+    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,41 @@
+"""Liveness with the store's state, and figures for Prometheus (spec.md §10)."""
+
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from planstrip import __version__
+from planstrip.parts import parts_of
+from planstrip.tables import events, sessions
+
+
+def healthz(request: Request) -> Response:
+    """200 while the store answers, 503 when it does not."""
+    parts = parts_of(request)
+    try:
+        with parts.engine.connect() as connection:
+            connection.execute(select(sessions.c.id).limit(1)).first()
+    except SQLAlchemyError as error:
+        return JSONResponse({"status": "failing", "store": str(getattr(error, "orig", error))[:200]}, 503)
+    policy = parts.settings.allow_parallel_in_progress
+    body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
+    return JSONResponse(body)
+
+
+def metrics(request: Request) -> Response:
+    parts = parts_of(request)
+    with parts.engine.connect() as connection:
+        known = connection.execute(select(func.count()).select_from(sessions)).scalar_one()
+        head = connection.execute(select(func.coalesce(func.max(events.c.id), 0))).scalar_one()
+    figures = (
+        ("planstrip_sessions", "gauge", "Sessions in the store.", known),
+        ("planstrip_events", "counter", "Events appended to the store.", head),
+        ("planstrip_streams", "gauge", "Open streams of this process.", parts.hub.viewers),
+        ("planstrip_appends_total", "counter", "Appends that this process has committed.", parts.writer.appends),
+        ("planstrip_commits_total", "counter", "Commits that they shared.", parts.writer.commits),
+    )
+    lines = [f"# HELP {name} {text}\n# TYPE {name} {kind}\n{name} {value}\n" for name, kind, text, value in figures]
+    return PlainTextResponse("".join(lines), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,113 @@
+"""The list of sessions, newest first, a page at a time: for the board and for the API."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
+
+from planstrip.errors import Invalid
+from planstrip.events import MAX_TIME_MS
+from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
+from planstrip.plan.todos import Counts, Problem
+from planstrip.tables import sessions
+
+STATES: Final[tuple[State, ...]] = get_args(State)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`updated_at` is the last event's time; `active` the first to-do in progress."""
+
+    id: str
+    agent: str | None
+    title: str | None
+    cwd: str | None
+    parent: str | None
+    position: int
+    updated_at: int
+    counts: Counts
+    active: str | None
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    q: str | None = None
+    agent: str | None = None
+    state: str | None = None
+    cwd: str | None = None
+
+
+def list_sessions(
+    connection: Connection, filters: Filters, now: int, limit: int, after: str | None = None
+) -> tuple[Sequence[Listed], str | None]:
+    """The page after the cursor `after`, and the next cursor (None at the end). Raises Invalid for a bad argument."""
+    query = (
+        select(sessions)
+        .where(*_conditions(filters, now), *_beyond(after))
+        .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
+        .limit(limit + 1)
+    )
+    rows = connection.execute(query).all()
+    following = _cursor(rows[limit - 1]) if len(rows) > limit else None
+    return [_listed(row, now) for row in rows[:limit]], following
+
+
+def _listed(row: Any, now: int) -> Listed:
+    condition: Condition = row.condition
+    counts = Counts(row.completed, row.in_progress, row.pending)
+    state = state_of(condition, row.updated_at, now)
+    return Listed(
+        row.id, row.agent, row.title, row.cwd, row.parent, row.position, row.updated_at, counts, row.active, state
+    )
+
+
+def _conditions(filters: Filters, now: int) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if filters.q:
+        columns = (sessions.c.title, sessions.c.cwd, sessions.c.id, sessions.c.active)
+        found.append(or_(*(column.icontains(filters.q, autoescape=True) for column in columns)))
+    if filters.agent:
+        found.append(sessions.c.agent == filters.agent)
+    if filters.cwd:
+        found.append(sessions.c.cwd == filters.cwd)
+    if filters.state:
+        found.append(_in_state(filters.state, now))
+    return found
+
+
+def _in_state(state: str, now: int) -> ColumnElement[bool]:
+    """`plan.outline.state_of`, as SQL."""
+    since = now - QUIET_AFTER_MS
+    match state:
+        case "working":
+            return and_(sessions.c.condition == "running", sessions.c.updated_at > since)
+        case "quiet":
+            return and_(sessions.c.condition == "running", sessions.c.updated_at <= since)
+        case _ if state in STATES:
+            return sessions.c.condition == state
+        case _:
+            message = f"state is {state[:40]!r}; expected one of {', '.join(STATES)}"
+            raise Invalid(message, [Problem("state", message)])
+
+
+def _cursor(row: Any) -> str:
+    text = json.dumps([row.updated_at, row.id], ensure_ascii=False)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _beyond(after: str | None) -> list[ColumnElement[bool]]:
+    if after is None:
+        return []
+    try:
+        updated_at, session = json.loads(base64.urlsafe_b64decode(after + "=" * (-len(after) % 4)))
+        if not 0 <= int(updated_at) <= MAX_TIME_MS:
+            raise ValueError(updated_at)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        message = f"after is {after[:60]!r}; expected the `next` of an earlier page"
+        raise Invalid(message, [Problem("after", message)]) from None
+    same_time = and_(sessions.c.updated_at == int(updated_at), sessions.c.id < str(session))
+    return [or_(sessions.c.updated_at < int(updated_at), same_time)]

@@ -1,0 +1,144 @@
+"""The pages: the board, a session, an embedded strip (spec.md §10)."""
+
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from planstrip import projection
+from planstrip.errors import Invalid
+from planstrip.intake.check import check_session_id
+from planstrip.parts import Parts, parts_of
+from planstrip.plan.rows import Turn
+from planstrip.plan.todos import Problem
+from planstrip.web import labels
+from planstrip.web.api import refold_outdated
+from planstrip.web.contexts import BoardPage, EmbedPage, Frame, Partial, SessionPage
+from planstrip.web.languages import negotiate, translations
+from planstrip.web.listing import Filters, list_sessions
+
+BOARD_ROWS: Final = 50
+
+
+def board(request: Request) -> Response:
+    parts, query, lang = parts_of(request), request.query_params, language(request)
+    filters = Filters(query.get("q"), query.get("agent"), query.get("state"), query.get("cwd"))
+    refold_outdated(parts)
+    with parts.engine.connect() as connection:
+        listed, following = list_sessions(connection, filters, parts.clock(), BOARD_ROWS, query.get("after"))
+    tr = translations(lang)
+    kept = {name: value for name, value in query.items() if name != "after"}
+    page = BoardPage(
+        frame=frame(request, lang),
+        rows=[labels.board_row(session, session_url(parts, session.id, request), tr) for session in listed],
+        query=filters.q or "",
+        next_url=f"{parts.settings.root_path}/?{urlencode({**kept, 'after': following})}" if following else None,
+    )
+    return html(parts, "board.html", lang, page)
+
+
+def session_page(request: Request) -> Response:
+    session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
+    with parts.engine.connect() as connection:
+        view = projection.view(connection, session)
+    tr = translations(lang)
+    page = SessionPage(
+        frame=frame(request, lang),
+        session=session,
+        exists=view.standing.position > 0,
+        head=labels.head(session, view.standing, tr, parts.clock()),
+        strip=labels.strip(view.standing, tr),
+        turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
+        older_url=older_url(parts, session, lang, view.window.turns),
+        stream_url=_stream_url(parts, f"/sessions/{quote(session, safe='')}/stream", view.changed, lang),
+        position=view.changed,
+    )
+    return html(parts, "session/show.html", lang, page)
+
+
+def older_rows(request: Request) -> Response:
+    """The rows before `?before=`, put above those shown, into their turn where it is there already."""
+    session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
+    before = _before(request)
+    with parts.engine.connect() as connection:
+        window = projection.window_before(connection, session, before)
+        shown = projection.turn_at(connection, session, before)
+    renderer = parts.renderer
+    partials = [Partial("#older", "outerHTML", renderer.older(lang, older_url(parts, session, lang, window.turns)))]
+    for turn in reversed(window.turns):
+        if turn.position == shown:
+            rows = "".join(renderer.cached_row(session, row, lang) for row in turn.rows)
+            partials.append(Partial(f"#turn-{shown}-rows", "afterbegin", rows))
+        else:
+            html_of_turn = renderer.turn(lang, renderer.turn_context(session, turn, lang))
+            partials.append(Partial("#turns", "afterbegin", html_of_turn))
+    return HTMLResponse(renderer.frame(partials), headers={"Cache-Control": "no-store"})
+
+
+def embed(request: Request) -> Response:
+    session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
+    with parts.engine.connect() as connection:
+        standing = projection.current(connection, session)
+    is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
+    tr = translations(lang)
+    page = EmbedPage(
+        frame=frame(request, lang),
+        session=session,
+        exists=standing.position > 0,
+        head=labels.head(session, standing, tr, parts.clock()),
+        strip=labels.strip(standing, tr, is_open=is_open),
+        stream_url=_stream_url(
+            parts,
+            f"/embed/{quote(session, safe='')}/stream",
+            standing.strip_changed,
+            lang,
+            token=request.query_params.get("token"),
+        ),
+        position=standing.strip_changed,
+        is_open=is_open,
+    )
+    return html(parts, "embed/show.html", lang, page)
+
+
+def _before(request: Request) -> int:
+    given = request.query_params.get("before", "")
+    if given.isascii() and given.isdecimal() and len(given) <= 18:
+        return int(given)
+    message = f"before is {given[:40]!r}; expected a position"
+    raise Invalid(message, [Problem("before", message)])
+
+
+def language(request: Request) -> str:
+    return negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
+
+
+def frame(request: Request, lang: str) -> Frame:
+    theme = request.query_params.get("theme", "auto")
+    query = f"?{request.url.query}" if request.url.query else ""
+    root = parts_of(request).settings.root_path
+    return parts_of(request).renderer.frame_context(lang, theme, root, request.url.path + query)
+
+
+def html(parts: Parts, name: str, lang: str, page: object, status: int = 200) -> HTMLResponse:
+    headers = {"Cache-Control": "no-store", "Content-Language": lang, "Vary": "Accept-Language, Cookie"}
+    return HTMLResponse(parts.renderer.page(name, lang, page), status, headers)
+
+
+def session_url(parts: Parts, session: str, request: Request) -> str:
+    kept = {name: value for name, value in request.query_params.items() if name in ("lang", "theme")}
+    return f"{parts.settings.root_path}/sessions/{quote(session, safe='')}" + (f"?{urlencode(kept)}" if kept else "")
+
+
+def older_url(parts: Parts, session: str, lang: str, turns: tuple[Turn, ...]) -> str | None:
+    """Where the rows before these are, if there can be any."""
+    first = next((row.position for turn in turns for row in turn.rows), None)
+    if first is None or sum(len(turn.rows) for turn in turns) < projection.WINDOW_ROWS:
+        return None
+    query = urlencode({"before": first, "lang": lang})
+    return f"{parts.settings.root_path}/sessions/{quote(session, safe='')}/rows?{query}"
+
+
+def _stream_url(parts: Parts, path: str, position: int, lang: str, token: str | None = None) -> str:
+    query = {"after": position, "lang": lang} | ({"token": token} if token else {})
+    return f"{parts.settings.root_path}{path}?{urlencode(query)}"

@@ -1,0 +1,134 @@
+"""The bodies and answers of the REST API, as OpenAPI describes them; `intake` checks what really comes."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planstrip.events import MAX_TIME_MS, Status
+from planstrip.plan.outline import State
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TodoItem(Body):
+    content: str = Field(description="Non-empty, unique in the list, without white space around it.")
+    status: Status
+
+
+class SessionBody(Body):
+    id: str | None = Field(
+        default=None, min_length=1, max_length=200, description="The agent's own id; made when absent."
+    )
+    agent: str
+    title: str | None = None
+    cwd: str | None = None
+    parent: str | None = None
+
+
+class EventBody(Body):
+    type: str = Field(examples=["todo/write"])
+    data: dict[str, Any]
+    time: int | None = Field(
+        default=None, ge=0, le=MAX_TIME_MS, description="ms since the epoch, UTC; the clock's if absent."
+    )
+    key: str | None = Field(default=None, description="The same key with the same content is appended once.")
+
+
+class EventsBody(Body):
+    events: list[EventBody] = Field(min_length=1, max_length=1_000)
+    expected_position: int | None = Field(default=None, ge=0, description="409 when the log has moved on.")
+
+
+class TodoWriteBody(Body):
+    todos: list[TodoItem] = Field(max_length=1_000, description="The complete list; it replaces the one before.")
+
+
+class ViewerBody(Body):
+    by: str | None = Field(default=None, description="Who does it.")
+
+
+class CountsAnswer(BaseModel):
+    completed: int
+    in_progress: int
+    pending: int
+
+
+class SessionAnswer(BaseModel):
+    id: str
+    position: int
+
+
+class ListedSession(BaseModel):
+    id: str
+    agent: str | None
+    title: str | None
+    cwd: str | None
+    parent: str | None
+    position: int
+    updated_at: int = Field(description="Time of the last event, ms since the epoch, UTC.")
+    counts: CountsAnswer
+    state: State
+
+
+class SessionsAnswer(BaseModel):
+    sessions: list[ListedSession]
+    next: str | None
+
+
+class EventAnswer(BaseModel):
+    position: int
+    type: str
+    time: int
+    data: Any
+
+
+class EventsAnswer(BaseModel):
+    events: list[EventAnswer]
+    next: int | None
+
+
+class AppendedAnswer(BaseModel):
+    first_position: int
+    last_position: int
+
+
+class ToolAnswer(BaseModel):
+    todos: list[TodoItem]
+    counts: CountsAnswer
+    text: str
+    position: int
+
+
+class Since(BaseModel):
+    position: int
+    time: int
+
+
+class OmittedAnswer(BaseModel):
+    content: str
+    status: str
+
+
+class PlanAnswer(BaseModel):
+    session: str
+    position: int
+    todos: list[TodoItem] | None
+    omitted: list[OmittedAnswer]
+    counts: CountsAnswer
+    since: Since | None
+
+
+class ProblemItem(BaseModel):
+    path: str
+    message: str
+
+
+class ProblemAnswer(BaseModel):
+    """application/problem+json"""
+
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemItem] | None = None

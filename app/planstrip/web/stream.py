@@ -1,0 +1,110 @@
+"""Server-sent events: the page's own partials, the embed's strip, and the plan as JSON (spec.md §8)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from planstrip.errors import Invalid
+from planstrip.intake.check import check_session_id
+from planstrip.parts import parts_of
+from planstrip.plan.todos import Problem
+from planstrip.plan.view import View
+from planstrip.web.api import SessionId, plan_json
+from planstrip.web.frames import Frames
+from planstrip.web.languages import negotiate
+from planstrip.web.live import Kind, sse
+
+HEADERS: Final = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+
+class EventStream(Response):
+    """Sends chunks as they come, and stops as soon as the reader has gone; never compressed, never buffered."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        super().__init__(headers=HEADERS)
+        del self.headers["content-length"]
+        self._chunks = chunks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        sending = asyncio.ensure_future(self._send(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
+
+    async def _send(self, send: Send) -> None:
+        try:
+            async for chunk in self._chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            await self._chunks.aclose()  # type: ignore[attr-defined]
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def session_stream(request: Request) -> Response:
+    """The HTML stream of a session's page."""
+    frames = _frames(request)
+    return _stream(request, frames.session, Kind(f"page {frames.lang}", frames.page, lambda view: view.changed))
+
+
+async def embed_stream(request: Request) -> Response:
+    """The HTML stream of an embedded strip."""
+    frames = _frames(request)
+    kind = Kind(f"embed {frames.lang}", frames.embed, lambda view: view.standing.strip_changed)
+    return _stream(request, frames.session, kind)
+
+
+async def plan_stream(request: Request, session: SessionId) -> Response:
+    """The plan as JSON over SSE, whenever it changes; a session that does not exist yet is waited for."""
+    check_session_id(session)
+    kind = Kind("json", partial(_plan_frame, session), lambda view: view.standing.position)
+    return _stream(request, session, kind)
+
+
+def _frames(request: Request) -> Frames:
+    parts = parts_of(request)
+    lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
+    return Frames(parts.renderer, check_session_id(request.path_params["session"]), lang, parts.clock)
+
+
+def _stream(request: Request, session: str, kind: Kind) -> Response:
+    return EventStream(parts_of(request).hub.frames(session, kind, _position(request)))
+
+
+def _plan_frame(session: str, view: View, base: int, is_first: bool) -> bytes | None:
+    standing = view.standing
+    if not is_first and standing.plan_changed <= base:
+        return None
+    data = json.dumps(plan_json(session, standing.position, standing.plan), ensure_ascii=False, separators=(",", ":"))
+    return sse(data, position=standing.position, event="plan")
+
+
+def _position(request: Request) -> int:
+    """On reconnect the browser comes back to the same URL: what it last saw wins over the page's `after`."""
+    given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+    if not given.isascii() or not given.isdecimal() or len(given) > 18:
+        message = f"after is {given[:40]!r}; expected a position, 0 or more"
+        raise Invalid(message, [Problem("after", message)])
+    return int(given)
