@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planstrip.errors import Invalid, TooLarge
 from planstrip.eventlog import DERIVED, Draft
 from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode
-from planstrip.plan.todos import Problem, invariant_problems, limit_problems
+from planstrip.plan.todos import MAX_TODOS, Problem, invariant_problems, limit_problems
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -17,6 +17,8 @@ MAX_BATCH_EVENTS: Final = 1_000
 MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 MAX_ID_CHARS: Final = 200
 MAX_KEY_CHARS: Final = 1_000
+MAX_PROBLEMS: Final = 100  # named in one refusal: what is refused must not make an answer larger than itself
+MAX_PATH_CHARS: Final = 200
 ENVELOPE: Final = ("type", "data", "time", "key")
 
 
@@ -41,7 +43,7 @@ def check_event(value: object, path: str) -> Draft:
     if not isinstance(value, dict):
         raise _invalid(path, f"must be an object, got {shown(value)}")
     problems = [
-        Problem(f"{path}.{key}", f"{path}.{key} is not a known key; expected {', '.join(ENVELOPE)}")
+        Problem(f"{path}.{key[:80]}", f"{path}.{key[:80]} is not a known key; expected {', '.join(ENVELOPE)}")
         for key in value
         if key not in ENVELOPE
     ]
@@ -57,7 +59,7 @@ def check_event(value: object, path: str) -> Draft:
         message = f"{path}.key must be a string of 1 to {MAX_KEY_CHARS} characters, got {shown(key)}"
         problems.append(Problem(f"{path}.key", message))
     if problems:
-        raise Invalid.of(problems)
+        raise Invalid.of(problems[:MAX_PROBLEMS])
     assert isinstance(type_, str) and isinstance(data, dict)  # noqa: PT018 - narrowed above, for mypy
     return check_data(type_, data, time=time, key=key, path=path)
 
@@ -76,6 +78,9 @@ def check_data(
         raise TooLarge(f"{path} ({type_}) has {size} bytes; at most {MAX_EVENT_BYTES} are taken")
     if type_ in DERIVED and ("todos" in data or "omitted" in data):
         raise _invalid(f"{path}.data.todos", f"is added at the door to a {type_}, and may not be sent")
+    over = list(_length_problems(type_, data, f"{path}.data"))
+    if over:
+        raise Invalid.of(over)
     return Draft(type_, _event(type_, text, f"{path}.data"), text, time, key)
 
 
@@ -104,11 +109,20 @@ def _event(type_: str, text: str, path: str) -> Event:
     try:
         event: Event = _adapter(type_).validate_json(text, strict=True)
     except ValidationError as error:
-        raise Invalid.of([_problem(fault, path) for fault in error.errors(include_url=False)]) from None
+        faults = error.errors(include_url=False)[:MAX_PROBLEMS]
+        raise Invalid.of([_problem(fault, path) for fault in faults]) from None
     problems = list(_content_problems(event))
     if problems:
-        raise Invalid.of([Problem(f"{path}.{problem.path}", problem.message) for problem in problems])
+        raise Invalid.of([Problem(f"{path}.{problem.path}", problem.message) for problem in problems[:MAX_PROBLEMS]])
     return event
+
+
+def _length_problems(type_: str, data: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Lists that are too long, before every entry of them is looked at."""
+    for name in ("todos", "omitted") if type_ == "todo/write" else ():
+        listed = data.get(name)
+        if isinstance(listed, list) and len(listed) > MAX_TODOS:
+            yield Problem(f"{path}.{name}", f"{path}.{name} has {len(listed)} entries; at most {MAX_TODOS} are taken")
 
 
 def _content_problems(event: Event) -> Iterator[Problem]:
@@ -125,6 +139,7 @@ def _problem(fault: Any, path: str) -> Problem:
     where = path
     for part in fault["loc"]:
         where += f"[{part}]" if isinstance(part, int) else f".{part}"
+    where = where[:MAX_PATH_CHARS]
     got = "" if fault["type"] == "missing" else f", got {shown(fault['input'])}"
     return Problem(where, f"{where}: {fault['msg']}{got}")
 

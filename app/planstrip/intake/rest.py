@@ -9,7 +9,15 @@ from starlette.responses import JSONResponse, Response
 from planstrip.errors import Invalid, TooLarge
 from planstrip.eventlog import Draft
 from planstrip.intake import payload
-from planstrip.intake.check import MAX_BATCH_BYTES, MAX_BATCH_EVENTS, check_data, check_event, check_session_id, shown
+from planstrip.intake.check import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_EVENTS,
+    MAX_PROBLEMS,
+    check_data,
+    check_event,
+    check_session_id,
+    shown,
+)
 from planstrip.intake.record import record, start_session
 from planstrip.intake.tool import todo_write
 from planstrip.parts import parts_of
@@ -115,4 +123,4 @@ def _refuse_unknown(body: dict[str, Any], known: tuple[str, ...]) -> None:
         if key not in known
     ]
     if problems:
-        raise Invalid.of(problems)
+        raise Invalid.of(problems[:MAX_PROBLEMS])

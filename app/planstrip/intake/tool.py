@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Final
 
 from planstrip.errors import Invalid, TooLarge
@@ -15,6 +16,7 @@ from planstrip.writer import Writer
 
 NAME: Final = "todo_write"
 MAX_REFUSED_BYTES: Final = 16 * 1024
+MAX_UNKNOWN_KEYS: Final = 5  # named for one object
 
 _DESCRIPTION: Final = (
     "Record the plan of the current work as a list of to-dos. Send the COMPLETE list on every call: it replaces the"
@@ -98,18 +100,30 @@ async def todo_write(
 
 def check(arguments: Mapping[str, Any], *, allow_parallel_in_progress: bool) -> tuple[tuple[Todo, ...], list[Problem]]:
     """The todos with their contents trimmed, or what is wrong: schema, then content, then the policy."""
+    contents = [_content(item) for item in _listed(arguments)]
+    over = list(limit_problems(contents))
+    if over:
+        raise Invalid.of(over)
     problems = list(_schema_problems(arguments))
     if problems:
         return (), problems
-    todos = tuple([Todo(trim(item["content"]), item["status"]) for item in arguments["todos"]])
-    over = list(limit_problems([todo.content for todo in todos]))
-    if over:
-        raise Invalid.of(over)
+    items = zip(contents, arguments["todos"], strict=True)
+    todos = tuple([Todo(content, item["status"]) for content, item in items])
     return todos, list(tool_problems(todos, allow_parallel_in_progress=allow_parallel_in_progress))[:1]
 
 
+def _listed(arguments: Mapping[str, Any]) -> list[object]:
+    todos = arguments.get("todos")
+    return todos if isinstance(todos, list) else []
+
+
+def _content(item: object) -> str:
+    content = item.get("content") if isinstance(item, dict) else None
+    return trim(content) if isinstance(content, str) else ""
+
+
 def _schema_problems(arguments: Mapping[str, Any]) -> Iterator[Problem]:
-    yield from (_fault(key, "is not a known key; only todos is") for key in arguments if key != "todos")
+    yield from (_fault(key, "is not a known key; only todos is") for key in _unknown(arguments, "todos"))
     if "todos" not in arguments:
         yield _fault("todos", "is missing; expected the complete list")
         return
@@ -126,13 +140,17 @@ def _item_problems(item: object, path: str) -> Iterator[Problem]:
     if not isinstance(item, dict):
         yield _fault(path, f"must be an object with content and status (got {shown(item)})")
         return
-    for key in item:
-        if key not in ("content", "status"):
-            yield _fault(f"{path}.{key}", "is not a known key; only content and status are")
+    for key in _unknown(item, "content", "status"):
+        yield _fault(f"{path}.{key}", "is not a known key; only content and status are")
     if not isinstance(item.get("content"), str):
         yield _fault(f"{path}.content", f"must be a string (got {shown(item.get('content'))})")
     if item.get("status") not in STATUSES:
         yield _fault(f"{path}.status", f"must be one of {', '.join(STATUSES)} (got {shown(item.get('status'))})")
+
+
+def _unknown(item: Mapping[str, Any], *known: str) -> Iterator[str]:
+    """The first few: a refusal must not grow larger than what it refuses."""
+    return islice((key for key in item if key not in known), MAX_UNKNOWN_KEYS)
 
 
 def _fault(path: str, message: str) -> Problem:

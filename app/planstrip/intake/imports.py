@@ -1,0 +1,170 @@
+"""Transcripts into the log: detect, parse, adapt, check, take in; again and again with the same outcome."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from planstrip.errors import Invalid, PlanstripError, StoreUnusable, TooLarge, Unavailable, UnreadableTranscript
+from planstrip.eventlog import Draft
+from planstrip.intake.check import check_data
+from planstrip.intake.header import begin
+from planstrip.intake.record import take_in
+from planstrip.transcripts.adapter import Adapted
+from planstrip.transcripts.detect import find
+from planstrip.transcripts.follow import Transcript
+from planstrip.writer import Writer
+
+BATCH_EVENTS: Final = 1_000
+BATCH_CHARS: Final = 1024 * 1024
+MAX_PROBLEMS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """`added` events are new, `known` were there. A file with `failure` was taken in up to there, or not at all.
+
+    `problems` name what was passed over in a file that was taken in.
+    """
+
+    path: Path
+    session: str | None = None
+    added: int = 0
+    known: int = 0
+    problems: tuple[str, ...] = ()
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    files: tuple[FileReport, ...]
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def known(self) -> int:
+        return sum(file.known for file in self.files)
+
+    @property
+    def failed(self) -> int:
+        return sum(file.failure is not None for file in self.files)
+
+
+Progress = Callable[[Path, int], None]
+
+
+def import_paths(writer: Writer, paths: Sequence[Path], on_progress: Progress | None = None) -> ImportReport:
+    """Take in every transcript at or below `paths`; a file that fails takes no other with it.
+
+    `on_progress` is told the path and how many of its bytes are done. Raises StoreUnusable when the store fails.
+    """
+    reports: list[FileReport] = []
+    for path in paths:
+        before = len(reports)
+        reports += [import_file(writer, file, on_progress) for file in find(path)]
+        if len(reports) == before:
+            reports.append(FileReport(path, failure=f"{path}: no transcript in this directory"))
+    return ImportReport(tuple(reports))
+
+
+def import_file(writer: Writer, path: Path, on_progress: Progress | None = None) -> FileReport:
+    transcript = Transcript(path)
+    report = take_new(writer, transcript, on_progress)
+    if report.failure is None and transcript.header is None:
+        failure = f"{path}: not a transcript planstrip knows: it holds no complete line yet"
+        return FileReport(path, failure=failure)
+    return report
+
+
+def take_new(writer: Writer, transcript: Transcript, on_progress: Progress | None = None) -> FileReport:
+    """Take in what was written since the last call. What could not be stored is read again at the next one.
+
+    Raises StoreUnusable when the store fails; nothing else.
+    """
+    taking = _Taking(writer, transcript)
+    failure = None
+    try:
+        for batch in taking.batches():
+            taking.store(batch)
+            if on_progress is not None:
+                on_progress(transcript.path, transcript.offset)
+    except UnreadableTranscript as error:
+        failure = error.detail
+    except (Unavailable, DBAPIError) as error:
+        transcript.restart()
+        raise StoreUnusable(f"database {writer.engine.url.render_as_string()}: {_said(error)}") from error
+    except PlanstripError as error:
+        transcript.restart()
+        failure = f"{transcript.path}: {error.detail}"
+    return taking.report(failure)
+
+
+def _said(error: Unavailable | DBAPIError) -> str:
+    return error.detail if isinstance(error, Unavailable) else f"{error.orig}"
+
+
+class _Taking:
+    """One reading of one transcript."""
+
+    def __init__(self, writer: Writer, transcript: Transcript) -> None:
+        self.writer = writer
+        self.transcript = transcript
+        self.added = 0
+        self.offered = 0
+        self.problems: list[str] = []
+        self.passed_over = transcript.passed_over
+
+    def batches(self) -> Iterator[list[Draft]]:
+        """Runs of drafts, bounded in number and size; those before a fault in the file come before its error."""
+        batch: list[Draft] = []
+        size = 0
+        try:
+            for event in self.transcript.events():
+                draft = self.checked(event)
+                if draft is None:
+                    continue
+                batch.append(draft)
+                size += len(draft.data)
+                if draft.type == "session/start" or len(batch) >= BATCH_EVENTS or size > BATCH_CHARS:
+                    yield batch
+                    batch, size = [], 0
+        except UnreadableTranscript:
+            if batch:
+                yield batch
+            raise
+        if batch:
+            yield batch
+
+    def checked(self, event: Adapted) -> Draft | None:
+        """None for an event that no log may hold; without its `session/start` the file fails."""
+        try:
+            return check_data(event.type, event.data, time=event.time, key=event.key, path=event.key)
+        except (Invalid, TooLarge) as error:
+            if event.type == "session/start":
+                raise
+            if len(self.problems) < MAX_PROBLEMS:
+                self.problems.append(f"{self.transcript.path}: passed over: {error.detail:.200}")
+            return None
+
+    def store(self, batch: list[Draft]) -> None:
+        header = self.transcript.header
+        assert header is not None
+        self.offered += len(batch)
+        if batch[0].type == "session/start":
+            self.added += begin(self.writer, header, batch[0])
+        else:
+            self.added += take_in(self.writer, header.session, batch)
+
+    def report(self, failure: str | None) -> FileReport:
+        header = self.transcript.header
+        missed = self.transcript.passed_over - self.passed_over
+        if missed > 0 and self.transcript.first_passed_over is not None:
+            more = f" ({missed} lines passed over)" if missed > 1 else ""
+            self.problems.append(f"{self.transcript.first_passed_over}{more}")
+        session = None if header is None else header.session
+        known = self.offered - self.added
+        return FileReport(self.transcript.path, session, self.added, known, tuple(self.problems), failure)

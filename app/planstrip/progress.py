@@ -1,0 +1,127 @@
+"""The command line's `import` and `watch`: a bar on a terminal, and what came of it in plain text."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from planstrip.intake.imports import FileReport, ImportReport, Progress
+    from planstrip.writer import Writer
+
+
+def run_import(database_url: str, paths: Sequence[Path]) -> int:
+    """0, or 1 when a file failed. Raises StoreUnusable, before the first file or when the store fails later."""
+    from planstrip.intake.imports import import_paths  # `planstrip --help` needs no database
+
+    with _writer(database_url) as writer, _bar(paths) as on_progress:
+        report = import_paths(writer, paths, on_progress)
+    _print_report(report)
+    return 1 if report.failed else 0
+
+
+def run_watch(database_url: str, paths: Sequence[Path]) -> int:
+    """Follows until SIGINT or SIGTERM, then 0. Raises StoreUnusable when the store can't be used from the start."""
+    from planstrip.intake.watching import watch_paths
+
+    stop = threading.Event()
+    with _writer(database_url) as writer, _stopped_by_signals(stop):
+        for path in paths:
+            _say(sys.stdout, f"watching {path}" if os.path.exists(path) else f"waiting for {path}")
+        watch_paths(writer, paths, stop, _print_change)
+    return 0
+
+
+@contextmanager
+def _writer(database_url: str) -> "Iterator[Writer]":
+    from planstrip.db import open_engine, prepare
+    from planstrip.projection import StandingProjector
+    from planstrip.writer import Writer
+
+    engine = open_engine(database_url)
+    try:
+        prepare(engine)
+        writer = Writer(engine, StandingProjector(), lambda: time.time_ns() // 1_000_000)
+        writer.start()
+        try:
+            yield writer
+        finally:
+            writer.stop()
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _bar(paths: Sequence[Path]) -> "Iterator[Progress | None]":
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress as Bar
+
+    from planstrip.transcripts.detect import find
+
+    files = [file for path in paths for file in find(path) if os.path.isfile(file)]
+    sizes = {file: os.path.getsize(file) for file in files}
+    done = dict.fromkeys(sizes, 0)
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("import", total=sum(sizes.values()))
+
+        def on_progress(path: Path, offset: int) -> None:
+            bar.update(task, advance=offset - done.get(path, 0), description=escape(_plain(path.name)))
+            done[path] = offset
+
+        yield on_progress
+
+
+@contextmanager
+def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_report(report: "ImportReport") -> None:
+    for file in report.files:
+        _print_problems(file)
+    sessions = len({file.session for file in report.files if file.session and not file.failure})
+    _say(
+        sys.stdout,
+        f"{len(report.files)} files, {sessions} sessions: {report.added} events added, {report.known} known already,"
+        f" {report.failed} files failed",
+    )
+
+
+def _print_change(file: "FileReport") -> None:
+    _print_problems(file)
+    if file.added:
+        _say(sys.stdout, f"{file.path}: session {file.session}: {file.added} events added")
+
+
+def _print_problems(file: "FileReport") -> None:
+    for problem in file.problems:
+        _say(sys.stderr, problem)
+    if file.failure is not None:
+        _say(sys.stderr, f"failed: {file.failure}")
+
+
+def _say(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(_plain(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.flush()
+
+
+def _plain(text: str) -> str:
+    """The text with control and formatting characters shown, not sent: file names and ids come from agents."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -1,0 +1,73 @@
+"""One line of an agent's file as JSON, and what may be found in it: nothing about its shape is taken for granted."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from planstrip.events import MAX_TIME_MS
+
+Record: TypeAlias = Mapping[str, object]
+
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def parse(line: bytes) -> Record | None:
+    """The object in `line`, lone surrogates in it replaced by U+FFFD; None for anything else."""
+    try:
+        value = json.loads(line.decode())
+        if b"\\ud" in line or b"\\uD" in line:
+            value = _without_surrogates(value)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def at(record: object, *path: str) -> object:
+    """The value under a path of keys; None where there is none."""
+    for key in path:
+        if not isinstance(record, dict):  # a check for Mapping takes four times as long, and json makes no other
+            return None
+        record = record.get(key)
+    return record
+
+
+def text_at(record: object, *path: str) -> str | None:
+    value = at(record, *path)
+    return value if isinstance(value, str) else None
+
+
+def whole_at(record: object, *path: str) -> int | None:
+    value = at(record, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def list_at(record: object, *path: str) -> list[object] | None:
+    value = at(record, *path)
+    return value if isinstance(value, list) else None
+
+
+def time_at(record: object, *path: str) -> int | None:
+    """Milliseconds since the epoch, UTC; None for what the log could not hold."""
+    value = whole_at(record, *path)
+    return value if value is not None and 0 <= value <= MAX_TIME_MS else None
+
+
+def joined_text(parts: object) -> str:
+    """The text of a message: a string, or the `text` parts of a list, a line each."""
+    if isinstance(parts, str):
+        return parts
+    texts = [text_at(part, "text") for part in parts] if isinstance(parts, list) else []
+    return "\n".join(text for text in texts if text is not None)
+
+
+def _without_surrogates(value: object) -> object:
+    match value:
+        case str():
+            return _LONE_SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        case _:
+            return value
