@@ -1,0 +1,61 @@
+"""Finds a Chromium and fonts for Chinese, and installs what is missing, so that the README's one command tests all."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import sync_playwright
+
+SYSTEM_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
+INSTALL_TIMEOUT_S: Final = 600
+
+
+def find_or_install() -> str:
+    """The path of a Chromium: a system one, else Playwright's own, else one that is installed now."""
+    for path in _known():
+        return path
+    for command in _installers():
+        _run(command)
+        for path in _known():
+            return path
+    raise RuntimeError("no Chromium was found and none could be installed: install one, or put it on PATH")
+
+
+def ensure_chinese_fonts() -> None:
+    """Without them every Chinese character is a box of the same width, and layout tests test nothing."""
+    if _has_chinese_font():
+        return
+    _run(("apt-get", "update", "-q"))
+    _run(("apt-get", "install", "-y", "-q", "--no-install-recommends", "fonts-noto-cjk"))
+    if not _has_chinese_font():
+        raise RuntimeError("no font for Chinese was found and none could be installed: install fonts-noto-cjk")
+
+
+def _known() -> Iterator[str]:
+    yield from (path for name in SYSTEM_BROWSERS if (path := shutil.which(name)))
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    if Path(own).exists():
+        yield own
+
+
+def _installers() -> Iterator[Sequence[str]]:
+    yield (sys.executable, "-m", "playwright", "install", "--with-deps", "chromium")
+    yield ("apt-get", "update", "-q")
+    yield ("apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium", "fonts-noto-cjk")
+
+
+def _has_chinese_font() -> bool:
+    if shutil.which("fc-list") is None:
+        return sys.platform == "darwin"  # which ships them
+    return bool(subprocess.run(("fc-list", ":lang=zh"), check=False, capture_output=True).stdout.strip())
+
+
+def _run(command: Sequence[str]) -> None:
+    """Try; what counts is whether the thing is there afterwards."""
+    if shutil.which(command[0]):
+        subprocess.run(command, check=False, capture_output=True, timeout=INSTALL_TIMEOUT_S)

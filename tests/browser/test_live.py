@@ -1,0 +1,189 @@
+"""A page over time: updates, what a reader has opened, reconnection, and honesty about it (spec.md §8)."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Request
+
+from tests.browser.record import STRIP, field, wait_live
+from tests.running import Panel, new_session, serving, todos
+
+TURN = {"type": "turn/start", "data": {"turn": 1, "prompt": "Do it"}}
+
+
+def call(call_id: str, name: str = "bash") -> dict[str, object]:
+    return {"type": "tool/call", "data": {"call_id": call_id, "name": name, "arguments": '{"command": "make"}'}}
+
+
+def result(call_id: str) -> dict[str, object]:
+    return {"type": "tool/result", "data": {"call_id": call_id, "is_error": False, "text": "done"}}
+
+
+def test_a_page_that_waits_for_its_session_fills_live(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    assert page.locator(STRIP).count() == 0
+    assert page.get_by_text("Waiting for this session").is_visible()
+    wait_live(page)
+    shared_panel.append(session, TURN, call("a"))
+    page.wait_for_selector("[data-tool=bash][data-state=running]")
+    shared_panel.write(session, todos("a=i b=p"))
+    page.wait_for_selector(STRIP)
+    assert not page.get_by_text("Waiting for this session").is_visible()
+
+
+def test_the_strip_goes_with_its_plan_and_leaves_no_height(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=c"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    shared_panel.append(session, TURN)
+    page.wait_for_selector(STRIP, state="detached")
+    box = page.locator("#strip").bounding_box()
+    assert box is None or box["height"] == 0
+
+
+def test_rows_appear_run_and_end_and_a_turn_is_marked(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    shared_panel.append(session, TURN, call("a"), call("b"))
+    page.wait_for_function("() => document.querySelectorAll('[data-state=running]').length === 2")
+    shared_panel.append(session, result("a"), {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "aborted"}}})
+    page.wait_for_selector("[data-state=stopped]")
+    states = [row.get_attribute("data-state") for row in page.locator("[data-tool]").all()]
+    assert states == ["ok", "stopped"]
+    assert "interrupted" in (page.locator(".turn-label").text_content() or "")
+
+
+def test_what_the_reader_opened_focused_and_scrolled_survives_frames_and_one_stream_serves_them(
+    page: Page, shared_panel: Panel
+) -> None:
+    session = new_session()
+    streams: list[str] = []
+    page.on("request", lambda request: streams.append(request.url) if "/stream" in request.url else None)
+    shared_panel.append(session, TURN, *[event for n in range(40) for event in (call(f"{n}"), result(f"{n}"))])
+    shared_panel.write(session, todos("a=i b=p"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    row, strip = page.locator("[data-tool=bash]").nth(20), page.locator(STRIP)
+    strip.locator("summary").click()
+    row.locator("summary").click()
+    row.locator("summary").focus()
+    page.evaluate("() => window.scrollTo(0, 300)")
+    page.wait_for_function("() => window.scrollY === 300")
+    for n in range(10):
+        position = shared_panel.write(session, todos("a=i b=p" if n % 2 else "a=c b=i")).json()["position"]
+        wait_live(page, position)
+    assert strip.evaluate("strip => strip.open")
+    assert row.evaluate("row => row.open")
+    assert row.locator("summary").evaluate("summary => summary === document.activeElement")
+    assert page.evaluate("() => window.scrollY") == 300
+    assert len(streams) == 1
+
+
+def test_the_readers_choice_is_kept_when_the_strip_goes_and_comes_back_and_over_a_reload(
+    page: Page, shared_panel: Panel
+) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=c"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    assert not page.locator(STRIP).evaluate("strip => strip.open")  # collapsed by default
+    page.locator(STRIP).locator("summary").click()
+    shared_panel.append(session, TURN)
+    page.wait_for_selector(STRIP, state="detached")
+    shared_panel.write(session, todos("b=i"))
+    page.wait_for_selector(f"{STRIP}[open]")
+    page.reload()
+    page.wait_for_selector(f"{STRIP}[open]")
+
+
+def test_a_reader_at_the_end_follows_new_rows(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.append(session, TURN, *[event for n in range(60) for event in (call(f"{n}"), result(f"{n}"))])
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    at_end = "() => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2"
+    page.wait_for_function(at_end)
+    wait_live(page, shared_panel.write(session, todos("a=i")).json()["position"])
+    page.wait_for_function(at_end)
+    assert page.locator("[data-plan]").last.is_visible()
+
+
+def test_a_page_comes_back_after_the_server_and_says_so_meanwhile(page: Page, database: Path, unused_port: int) -> None:
+    port = str(unused_port)
+    with serving(database, "--port", port) as program:
+        url = f"{program.url}/sessions/kept"
+        page.request.post(f"{program.url}/api/sessions/kept/todo_write", data={"todos": todos("a=i b=p")})
+        page.goto(url)
+        wait_live(page)
+        assert program.stop() == 0
+        page.wait_for_selector("[data-live=lost]")
+        assert "lost since" in field(page.locator("[data-signal]"), "live")
+    with serving(database, "--port", port) as program:
+        answer = page.request.post(f"{program.url}/api/sessions/kept/todo_write", data={"todos": todos("a=c b=i")})
+        wait_live(page, answer.json()["position"])
+        assert field(page.locator(STRIP), "header").startswith("1 completed")
+        assert field(page.locator("[data-signal]"), "live") == "live"
+
+
+def test_a_first_connection_that_fails_is_tried_again(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    refused: list[Request] = []
+
+    def refuse_once(route, request) -> None:  # type: ignore[no-untyped-def]
+        if refused:
+            route.continue_()
+        else:
+            refused.append(request)
+            route.abort()
+
+    page.route("**/stream*", refuse_once)
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    page.wait_for_selector("[data-live=lost]")
+    wait_live(page)
+    assert len(refused) == 1
+
+
+def test_a_burst_leaves_the_last_state_and_loses_no_row(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    for n in range(30):
+        position = shared_panel.write(session, todos(f"step{n}=i")).json()["position"]
+    wait_live(page, position + 1)
+    assert field(page.locator(STRIP), "content") == "step29"
+    assert page.locator("[data-plan]").count() == 30
+    live = page.locator("#live").evaluate("live => live.querySelector('#turns').textContent")
+    page.reload()
+    fresh = page.locator("#live").evaluate("live => live.querySelector('#turns').textContent")
+    assert "".join(live.split()) == "".join(fresh.split())
+
+
+def test_older_rows_come_on_demand_into_the_turns_that_they_belong_to(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.append(session, TURN, *[event for n in range(130) for event in (call(f"{n}"), result(f"{n}"))])
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    assert page.locator("[data-tool]").count() == 100
+    page.get_by_role("button", name="Show older rows").click()
+    page.wait_for_function("() => document.querySelectorAll('[data-tool]').length === 130")
+    ids = page.locator("[data-tool]").evaluate_all("rows => rows.map(row => Number(row.id.slice(4)))")
+    assert ids == sorted(ids)
+    assert page.locator("section[id='turn-1']").count() == 1
+    assert page.get_by_role("button", name="Show older rows").count() == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["<img src=x onerror=alert(1)>", "\u202eevil\u202c", "\x1b[31mred", "line\none", "a\0b"]
+)
+def test_hostile_text_is_shown_as_text(page: Page, shared_panel: Panel, text: str) -> None:
+    session = new_session()
+    shared_panel.append(session, {"type": "session/start", "data": {"agent": text, "title": text}})
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    wait_live(page, shared_panel.write(session, [{"content": text, "status": "in_progress"}]).json()["position"])
+    shown = field(page.locator(STRIP), "content")
+    assert shown == text.replace("\0", "\u2400")  # which HTML cannot hold
+    assert page.locator("img").count() == 0

@@ -1,0 +1,53 @@
+"""A panel with an empty database, for each test of its own."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planstrip.db import open_engine, prepare
+from tests.running import Panel, running
+
+
+@pytest.fixture(scope="session")
+def empty_log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database of this program without a session: copied, since migrating anew takes a second."""
+    path = tmp_path_factory.mktemp("empty") / "log.sqlite3"
+    engine = open_engine(f"sqlite:///{path}")
+    prepare(engine)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def database(tmp_path: Path, empty_log: bytes) -> Path:
+    path = tmp_path / "log.sqlite3"
+    path.write_bytes(empty_log)
+    return path
+
+
+@pytest.fixture
+def panel(database: Path) -> Iterator[Panel]:
+    """A panel that allows parallel work, with an empty database."""
+    with running(database) as panel:
+        yield panel
+
+
+@pytest.fixture(scope="session")
+def shared_panel(tmp_path_factory: pytest.TempPathFactory, empty_log: bytes) -> Iterator[Panel]:
+    """One panel for all tests that keep to a session of their own."""
+    path = tmp_path_factory.mktemp("shared") / "log.sqlite3"
+    path.write_bytes(empty_log)
+    with running(path) as panel:
+        yield panel
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
