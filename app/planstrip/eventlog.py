@@ -86,7 +86,10 @@ class Batch:
         if head is None:
             head = self._heads[session] = self.projector.head(self.connection, session)
         placed = self._place(append, head)
-        new = [(position, draft) for position, draft in placed if position > head]
+        new: list[tuple[int, Draft]] = []
+        for position, draft in placed:
+            if position > (new[-1][0] if new else head):  # neither known nor a repeat inside this very append
+                new.append((position, draft))
         if new and append.expected_position is not None and append.expected_position != head:
             raise Conflict(
                 f"expected_position is {append.expected_position}, but session {session!r} stands at {head};"
