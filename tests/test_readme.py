@@ -1,0 +1,33 @@
+"""The README's commands are those that CI and the program take."""
+
+import re
+import shlex
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def commands() -> list[str]:
+    return [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines() if line]
+
+
+def test_ci_runs_the_second_command_and_nothing_else() -> None:
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+    doing = [line for line in script if line and not line.startswith("#")]
+    assert doing == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', commands()[1]]
+
+
+def test_its_pictures_are_there() -> None:
+    pictures = re.findall(r'(?:src|srcset)="([^"]+)"', README)
+    assert pictures
+    assert [name for name in pictures if not (ROOT / name).exists()] == []
+
+
+def test_every_command_it_names_exists() -> None:
+    from planstrip.cli import app
+
+    known = {info.name or info.callback.__name__ for info in app.registered_commands if info.callback}
+    named = {shlex.split(line)[1] for line in commands() if line.startswith("planstrip ")}
+    named |= set(re.findall(r"`planstrip (\w+)", README))
+    assert named <= known
