@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
@@ -15,12 +16,13 @@ from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
 from planstrip.settings import Settings
 from planstrip.web import failures
-from planstrip.web.assets import Assets
 from planstrip.web.guard import Guard
 from planstrip.web.live import Hub
-from planstrip.web.render import Renderer
 from planstrip.web.routes import add_routes
 from planstrip.writer import Writer
+
+if TYPE_CHECKING:
+    from planstrip.web.render import Renderer
 
 
 def create_app(settings: Settings) -> Guard:
@@ -29,8 +31,7 @@ def create_app(settings: Settings) -> Guard:
     prepare(engine)
     hub = Hub(engine)
     writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake)
-    assets = Assets(settings.root_path)
-    parts = Parts(settings, engine, writer, hub, Renderer(assets, settings.root_path), now_ms)
+    parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path)), now_ms)
     app = FastAPI(
         title="planstrip",
         version=__version__,
@@ -43,10 +44,16 @@ def create_app(settings: Settings) -> Guard:
         exception_handlers=failures.HANDLERS,
     )
     app.state.parts = parts
-    app.state.assets = assets
     guard = app.state.guard = Guard(app, settings)
     add_routes(app)
     return guard
+
+
+def _renderer(root: str) -> "Renderer":
+    from planstrip.web.assets import Assets
+    from planstrip.web.render import Renderer
+
+    return Renderer(Assets(root), root)
 
 
 def now_ms() -> int:

@@ -23,8 +23,13 @@ class Parts:
     engine: Engine
     writer: Writer
     hub: "Hub"
-    renderer: "Renderer"
+    make_renderer: "Callable[[], Renderer]"
     clock: Callable[[], int]
+
+    @property
+    def renderer(self) -> "Renderer":
+        """Made at the first page: no start waits for templates."""
+        return self.make_renderer()
 
 
 def parts_of(request: HTTPConnection) -> Parts:

@@ -5,7 +5,7 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,20 +117,31 @@ def window_entries(connection: Connection, session: str, until: int) -> list[Ent
         _newest(connection, session, until, "tool/call", skip=WINDOW_ROWS - 1) or 1,
         _newest(connection, session, until, "turn/start", skip=WINDOW_ROWS - 1) or 1,
     )
+    return _context(connection, session, start) + list(read(connection, session, start - 1, until))
+
+
+def _context(connection: Connection, session: str, start: int) -> list[Entry]:
+    """What the turn of the event at `start` had become by then: its start, its end, the rewinds since."""
     turn = _newest(connection, session, start, "turn/start")
-    context = [] if turn is None or turn == start else list(read(connection, session, turn - 1, turn))
-    return context + list(read(connection, session, start - 1, until))
+    if turn is None or turn == start:
+        return []
+    ends = _between(connection, session, "turn/end", turn, start)[:1]  # the first end counts
+    rewinds = _between(connection, session, "session/rewind", turn, start)
+    return _at(connection, session, sorted([turn, *ends, *rewinds]))
 
 
 def window_before(connection: Connection, session: str, before: int) -> Window:
     """The newest rows before a position, each with what became of it since."""
     entries = window_entries(connection, session, before - 1)
-    window = rows_fold.fold(entries)
-    for entry in islice(read(connection, session, before - 1), MAX_LOOKAHEAD):
+    window, seen = rows_fold.fold(entries), before - 1
+    for entry in islice(read(connection, session, seen), MAX_LOOKAHEAD):
         if not any(row.state == "running" for row in window.rows):
             break
         if not isinstance(entry.event, ToolCall):  # a later call is a later row
             window = rows_fold.fold([entry], window)
+        seen = entry.position
+    rewinds = _at(connection, session, _between(connection, session, "session/rewind", seen, 2**62))
+    window = rows_fold.fold(rewinds, window)
     kept = [turn for turn in window.turns if turn.position < before]
     return dataclasses.replace(window, turns=tuple(kept))
 
@@ -173,6 +184,16 @@ def _newest(connection: Connection, session: str, until: int, type_: str, skip: 
     return connection.execute(query, {"session": session}).scalar()
 
 
+def _between(connection: Connection, session: str, type_: str, after: int, before: int) -> Sequence[int]:
+    """The positions of the events of one of the marked types between two positions, in order."""
+    query = _MARKED.where(events.c.type == type_, events.c.position > after, events.c.position < before)
+    return sorted(connection.execute(query, {"session": session}).scalars())
+
+
+def _at(connection: Connection, session: str, positions: Sequence[int]) -> list[Entry]:
+    return [entry for position in positions for entry in read(connection, session, position - 1, position)]
+
+
 def _newest_setter(connection: Connection, session: str, until: int) -> int | None:
     found = [_newest(connection, session, until, type_) for type_ in PLAN_SETTERS]
     return max((position for position in found if position is not None), default=None)
@@ -195,14 +216,20 @@ def _checkpoint(connection: Connection, session: str) -> Standing:
     if row is None:
         return Standing()
     if row.version != VERSION:
-        log.warning("session %r: checkpoint of version %s dropped, folding again", session, row.version)
+        _warn(f"session {session!r}: checkpoint of version {row.version} dropped, folding again")
         return Standing()
     try:
         standing = _adapter().validate_json(row.value)
     except ValueError:
-        log.warning("session %r: checkpoint does not read, dropped, folding again", session)
+        _warn(f"session {session!r}: checkpoint does not read, dropped, folding again")
         return Standing()
     return standing if standing.position == row.position else Standing()
+
+
+@lru_cache(maxsize=CACHED_SESSIONS)
+def _warn(message: str) -> None:
+    """Once, however often a reader meets the same."""
+    log.warning(message)
 
 
 @cache

@@ -54,12 +54,13 @@ Index(
     events.c.session,
     events.c.key,
     unique=True,
-    sqlite_where=events.c.key.is_not(None),
-    postgresql_where=events.c.key.is_not(None),
+    sqlite_where=events.c.key.is_not(None),  # PostgreSQL's is in the migration: here it would load that dialect
 )
 
 # What a page looks for from the log's end: its cost must not grow with what lies between.
-MARKED: Final = "type IN ('tool/call', 'turn/start', 'todo/write', 'session/rewind', 'viewer/restore', 'viewer/retire')"
+MARKED: Final = (
+    "type IN ('tool/call', 'turn/start', 'turn/end', 'todo/write', 'session/rewind', 'viewer/restore', 'viewer/retire')"
+)
 
 Index(
     "ix_events_marked",
@@ -67,7 +68,6 @@ Index(
     events.c.type,
     events.c.position,
     sqlite_where=text(MARKED),
-    postgresql_where=text(MARKED),
 )
 
 checkpoints = Table(

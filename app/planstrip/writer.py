@@ -50,6 +50,7 @@ class Writer:
     commits: int = 0
     _queue: "queue.SimpleQueue[_Request | None]" = field(default_factory=queue.SimpleQueue)
     _thread: threading.Thread | None = None
+    _is_stopped: bool = False
     _connection: Connection | None = None
     _version: int | None = None
 
@@ -59,6 +60,7 @@ class Writer:
 
     def stop(self) -> None:
         """Write what was handed in, then end."""
+        self._is_stopped = True
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
@@ -68,19 +70,25 @@ class Writer:
         """Durable when it returns. Raises Conflict, Unavailable or what `append.derive` raises, with nothing stored."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Appended] = loop.create_future()
-        self._queue.put(_Request(append, future, loop))
+        self._put(_Request(append, future, loop))
         return await future
 
     def append_blocking(self, append: Append) -> Appended:
         future: Future[Appended] = Future()
-        self._queue.put(_Request(append, future, None))
+        self._put(_Request(append, future, None))
         return future.result()
 
     def run_blocking(self, job: Job) -> None:
         """Run `job` in a transaction of its own, in turn with the appends."""
         future: Future[Appended] = Future()
-        self._queue.put(_Request(job, future, None))
+        self._put(_Request(job, future, None))
         future.result()
+
+    def _put(self, request: _Request) -> None:
+        """Also before `start`: it is written then."""
+        if self._is_stopped:
+            raise Unavailable("the writer has stopped; nothing was written")
+        self._queue.put(request)
 
     def _run(self) -> None:
         is_running = True
@@ -110,7 +118,8 @@ class Writer:
                 return
             outcomes = [_said(error)]
         if heads and self.on_commit is not None:
-            self.on_commit(heads)
+            with contextlib.suppress(RuntimeError):  # its loop has closed: then nobody watches
+                self.on_commit(heads)
         _answer(requests, outcomes)
 
     def _commit(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:

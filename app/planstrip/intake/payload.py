@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from planstrip.errors import BadRequest, TooLarge, UnsupportedType
 from planstrip.intake.check import MAX_BATCH_BYTES
 
-MAX_BODY_BYTES: Final = 3 * MAX_BATCH_BYTES + 1024 * 1024  # a full batch, each character as `\\uXXXX`, and its envelope
+MAX_BODY_BYTES: Final = 3 * MAX_BATCH_BYTES + 1024 * 1024  # a full batch, each character as `\uXXXX`, and its envelope
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"

@@ -203,3 +203,29 @@ class Badge:
     text: str
     left: int
     right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    method: str
+    path: str
+    summary: str
+    body: str | None
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """`fields`: name and type, in words."""
+
+    name: str
+    fields: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocsPage:
+    frame: Frame
+    operations: Sequence[Operation]
+    schemas: Sequence[Schema]
+    openapi_url: str
+    tool: str

@@ -6,128 +6,118 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip.intake import tool
 from planstrip.parts import parts_of
 from planstrip.web import schemas
-from planstrip.web.contexts import Frame
+from planstrip.web.contexts import DocsPage, Operation, Schema
+from planstrip.web.pages import frame, html, language
 
-PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {"4XX": {"model": schemas.ProblemAnswer, "description": "Refused"}}
-TODO_WRITE: Final = "/api/sessions/{session}/todo_write"
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    method: str
-    path: str
-    summary: str
-    body: str | None
-    answer: str
+SESSION: Final = "/api/sessions/{session}"
+TODO_WRITE: Final = f"{SESSION}/todo_write"
+REF: Final = "#/components/schemas/{model}"
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
-    name: str
-    fields: tuple[tuple[str, str], ...]
+class Shape:
+    """What an operation takes and gives, as JSON; `status` is that of success."""
+
+    answer: type[BaseModel]
+    body: type[BaseModel] | None = None
+    status: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class DocsPage:
-    frame: Frame
-    operations: tuple[Operation, ...]
-    schemas: tuple[Schema, ...]
-    openapi_url: str
-    tool: str
-
-
-def body(model: type[BaseModel]) -> dict[str, Any]:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
-
-
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document. `todo_write` is no FastAPI route, so it is described here."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes, servers=app.servers
-        )
-        components = document.setdefault("components", {}).setdefault("schemas", {})
-        for model in (schemas.TodoItem, schemas.EventBody, schemas.TodoWriteBody, schemas.ToolAnswer):
-            components.setdefault(model.__name__, _schema(model))
-        document["paths"][TODO_WRITE] = {"post": _todo_write()}
-        app.openapi_schema = document
-    return app.openapi_schema
+SHAPES: Final[dict[tuple[str, str], Shape]] = {
+    ("post", "/api/sessions"): Shape(schemas.SessionAnswer, schemas.SessionBody, 201),
+    ("get", "/api/sessions"): Shape(schemas.SessionsAnswer),
+    ("post", f"{SESSION}/events"): Shape(schemas.AppendedAnswer, schemas.EventsBody, 201),
+    ("get", f"{SESSION}/events"): Shape(schemas.EventsAnswer),
+    ("post", TODO_WRITE): Shape(schemas.ToolAnswer, schemas.TodoWriteBody),
+    ("get", f"{SESSION}/plan"): Shape(schemas.PlanAnswer),
+    ("post", f"{SESSION}/retire"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
+    ("post", f"{SESSION}/restore"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
+}
 
 
 def document(request: Request) -> Response:
-    return JSONResponse(request.app.openapi())
+    return JSONResponse(describe(request.app))
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, made once."""
+    if app.openapi_schema is None:
+        described = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        described["paths"][TODO_WRITE] = {"post": _todo_write()}  # a bare route, which FastAPI does not see
+        for (method, path), shape in SHAPES.items():
+            _shape(described["paths"][path][method], shape)
+        described.setdefault("components", {})["schemas"] = _schemas()
+        app.openapi_schema = described
+    return app.openapi_schema
 
 
 def docs_page(request: Request) -> Response:
-    from planstrip.web.pages import frame, html, language  # pages stand above
-
     parts, lang = parts_of(request), language(request)
-    described = request.app.openapi()
-    paths = described["paths"]
+    described = describe(request.app)
+    operations = [(path, *way) for path, ways in described["paths"].items() for way in ways.items()]
+    known = [(name, schema["properties"]) for name, schema in sorted(described["components"]["schemas"].items())]
     page = DocsPage(
         frame(request, lang),
-        tuple(_operation(method, path, entry) for path, ways in paths.items() for method, entry in ways.items()),
-        tuple(
-            Schema(name, tuple((field, _type(value)) for field, value in schema.get("properties", {}).items()))
-            for name, schema in sorted(described["components"]["schemas"].items())
-            if schema.get("properties")
-        ),
+        [_operation(method, path, entry) for path, method, entry in operations],
+        [Schema(name, [(field, _type(value)) for field, value in properties.items()]) for name, properties in known],
         f"{parts.settings.root_path}/openapi.json",
         tool.description(allow_parallel_in_progress=parts.settings.allow_parallel_in_progress),
     )
     return html(parts, "docs.html", lang, page)
 
 
-def _todo_write() -> dict[str, Any]:
-    answer = {"application/json": {"schema": _ref(schemas.ToolAnswer)}}
-    refused = {"application/problem+json": {"schema": _ref(schemas.ProblemAnswer)}}
-    return {
-        "summary": "Todo Write",
-        "description": "Write the complete list, as the model does. Refused lists are recorded and answered with 422.",
-        "operationId": "todo_write",
-        "parameters": [{"name": "session", "in": "path", "required": True, "schema": {"type": "string"}}],
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": _ref(schemas.TodoWriteBody)}},
-        },
-        "responses": {
-            "200": {"description": "Accepted", "content": answer},
-            "4XX": {"description": "Refused", "content": refused},
-        },
+def _shape(operation: dict[str, Any], shape: Shape) -> None:
+    problem = {"application/problem+json": {"schema": _ref(schemas.ProblemAnswer)}}
+    operation["responses"] = {
+        str(shape.status): {"description": "Done", "content": {"application/json": {"schema": _ref(shape.answer)}}},
+        "4XX": {"description": "Refused", "content": problem},
     }
+    if shape.body is not None:
+        content = {"application/json": {"schema": _ref(shape.body)}}
+        operation["requestBody"] = {"required": shape.body is not schemas.ViewerBody, "content": content}
+
+
+def _todo_write() -> dict[str, Any]:
+    return {
+        "summary": "Post Todo Write",
+        "description": "Write the complete list, as the model does. A refused list is recorded and answered with 422.",
+        "operationId": "post_todo_write",
+        "parameters": [{"name": "session", "in": "path", "required": True, "schema": {"type": "string"}}],
+    }
+
+
+def _schemas() -> dict[str, Any]:
+    models: list[type[BaseModel]] = [schemas.ProblemAnswer]
+    for shape in SHAPES.values():
+        models += [model for model in (shape.answer, shape.body) if model is not None and model not in models]
+    _, found = models_json_schema([(model, "validation") for model in models], ref_template=REF)
+    definitions: dict[str, Any] = found["$defs"]
+    return definitions
 
 
 def _operation(method: str, path: str, entry: dict[str, Any]) -> Operation:
     content = entry.get("requestBody", {}).get("content", {}).get("application/json", {})
-    success: dict[str, Any] = next((answer for code, answer in entry["responses"].items() if code.startswith("2")), {})
+    success: dict[str, Any] = next((answer for code, answer in entry["responses"].items() if code[0] == "2"), {})
     answer = success.get("content", {}).get("application/json", {}).get("schema", {})
     query = ", ".join(parameter["name"] for parameter in entry.get("parameters", ()) if parameter["in"] == "query")
-    shown = f"{path}?{query}" if query else path
     return Operation(
         method.upper(),
-        shown,
+        f"{path}?{query}" if query else path,
         entry.get("description") or entry.get("summary", ""),
         _type(content["schema"]) if content else None,
         _type(answer),
     )
 
 
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return schema
-
-
 def _ref(model: type[BaseModel]) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"$ref": REF.format(model=model.__name__)}
 
 
 def _type(schema: dict[str, Any]) -> str:
@@ -140,4 +130,4 @@ def _type(schema: dict[str, Any]) -> str:
         return " | ".join(map(str, schema["enum"]))
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {}))}"
-    return str(schema.get("title") if schema.get("type") == "object" and "title" in schema else schema.get("type", ""))
+    return str(schema.get("type", ""))

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
-from planstrip.web.contexts import ErrorPage
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +27,7 @@ def answer(request: Request, error: PlanstripError, headers: dict[str, str] | No
 
 
 def _page(request: Request, error: PlanstripError) -> Response:
+    from planstrip.web.contexts import ErrorPage
     from planstrip.web.pages import frame, html, language  # pages import what raises these errors
 
     lang = language(request)

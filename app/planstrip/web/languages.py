@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from planstrip.paths import locale_dir
-from planstrip.web.contexts import Language
+
+if TYPE_CHECKING:
+    from planstrip.web.contexts import Language
 
 DEFAULT: Final = "en"
 NAMES: Final = {"en": "English", "zh": "中文"}
@@ -33,8 +35,10 @@ def translations(lang: str) -> NullTranslations:
         return GNUTranslations(file)
 
 
-def choices(lang: str, path_with_query: str) -> list[Language]:
+def choices(lang: str, path_with_query: str) -> "list[Language]":
     """The languages with the address of the same page in each: relative, so that it holds below any prefix."""
+    from planstrip.web.contexts import Language
+
     pairs = [pair for pair in parse_qsl(urlsplit(path_with_query).query, keep_blank_values=True) if pair[0] != "lang"]
     return [
         Language(HTML_TAGS[code], name, "?" + urlencode([*pairs, ("lang", code)]), code == lang)

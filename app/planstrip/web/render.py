@@ -27,7 +27,7 @@ class Renderer:
     """`root` is the prefix that the app is mounted below, without a slash at its end."""
 
     def __init__(self, assets: Assets, root: str = "") -> None:
-        self._assets = assets
+        self.assets = assets
         self._root = root
         self._environments: dict[str, Environment] = {}
         self._rows = RowCache()
@@ -42,9 +42,9 @@ class Renderer:
             lang=HTML_TAGS[lang],
             theme=theme if theme in THEMES else "auto",
             root=root,
-            css_url=self._assets.css_url,
-            js_url=self._assets.js_url,
-            favicon_url=self._assets.favicon_url,
+            css_url=self.assets.css_url,
+            js_url=self.assets.js_url,
+            favicon_url=self.assets.favicon_url,
             languages=choices(lang, path_with_query),
         )
 

@@ -1,67 +1,74 @@
 """The route table: every address of the panel, and what answers there."""
 
 from collections.abc import Callable
+from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from fastapi import FastAPI
-from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from planstrip.intake import rest
-from planstrip.web import api, docs, health, pages, schemas, signin, static, stream
+from planstrip.web import api, health, stream
 
-Endpoint = Callable[..., Any]
+# Named as an entry point is, and imported at the first request: together they are a quarter of what start would load.
+PAGES: Final[tuple[tuple[str, str, str], ...]] = (
+    ("GET", "/", "pages:board"),
+    ("GET", "/sessions/{session}", "pages:session_page"),
+    ("GET", "/sessions/{session}/rows", "pages:older_rows"),
+    ("GET", "/embed/{session}", "pages:embed"),
+    ("GET", "/sign-in", "signin:sign_in_page"),
+    ("POST", "/sign-in", "signin:sign_in"),
+    ("GET", "/docs", "docs:docs_page"),
+    ("GET", "/openapi.json", "docs:document"),
+    ("GET", "/static/{name}", "static:static_file"),
+    ("GET", "/favicon.ico", "static:favicon"),
+)
 
-PAGES: Final[tuple[tuple[str, str, Endpoint], ...]] = (
-    ("GET", "/", pages.board),
-    ("GET", "/sessions/{session}", pages.session_page),
-    ("GET", "/sessions/{session}/rows", pages.older_rows),
+# Without FastAPI's own layer, which costs a third of what a write may (checked.md, Ingest) and gives a stream nothing.
+BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
+    ("POST", "/api/sessions/{session}/todo_write", rest.post_todo_write),
     ("GET", "/sessions/{session}/stream", stream.session_stream),
-    ("GET", "/embed/{session}", pages.embed),
     ("GET", "/embed/{session}/stream", stream.embed_stream),
-    ("GET", "/sign-in", signin.sign_in_page),
-    ("POST", "/sign-in", signin.sign_in),
-    ("GET", "/docs", docs.docs_page),
-    ("GET", "/openapi.json", docs.document),
-    ("GET", "/static/{name}", static.static_file),
-    ("GET", "/favicon.ico", static.favicon),
 )
 
-# The busiest route passes no framework: FastAPI's own layer costs a third of what a write may (checked.md, Ingest).
-TODO_WRITE: Final = "/api/sessions/{session}/todo_write"
-
-Answer = type[BaseModel] | None
-
-API: Final[tuple[tuple[str, str, Endpoint, Answer, type[BaseModel] | None], ...]] = (
-    ("POST", "/api/sessions", rest.post_session, schemas.SessionAnswer, schemas.SessionBody),
-    ("GET", "/api/sessions", api.get_sessions, schemas.SessionsAnswer, None),
-    ("POST", "/api/sessions/{session}/events", rest.post_events, schemas.AppendedAnswer, schemas.EventsBody),
-    ("GET", "/api/sessions/{session}/events", api.get_events, schemas.EventsAnswer, None),
-    ("GET", "/api/sessions/{session}/plan", api.get_plan, schemas.PlanAnswer, None),
-    ("GET", "/api/sessions/{session}/plan.md", api.get_plan_markdown, None, None),
-    ("GET", "/api/sessions/{session}/plan.svg", api.get_plan_badge, None, None),
-    ("GET", "/api/sessions/{session}/stream", stream.plan_stream, None, None),
-    ("POST", "/api/sessions/{session}/retire", api.post_retire, schemas.PlanAnswer, schemas.ViewerBody),
-    ("POST", "/api/sessions/{session}/restore", api.post_restore, schemas.PlanAnswer, schemas.ViewerBody),
-    ("GET", "/healthz", health.healthz, None, None),
-    ("GET", "/metrics", health.metrics, None, None),
+# `docs` adds their bodies and answers to OpenAPI.
+API: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
+    ("POST", "/api/sessions", rest.post_session),
+    ("GET", "/api/sessions", api.get_sessions),
+    ("POST", "/api/sessions/{session}/events", rest.post_events),
+    ("GET", "/api/sessions/{session}/events", api.get_events),
+    ("GET", "/api/sessions/{session}/plan", api.get_plan),
+    ("GET", "/api/sessions/{session}/plan.md", api.get_plan_markdown),
+    ("GET", "/api/sessions/{session}/plan.svg", api.get_plan_badge),
+    ("GET", "/api/sessions/{session}/stream", stream.plan_stream),
+    ("POST", "/api/sessions/{session}/retire", api.post_retire),
+    ("POST", "/api/sessions/{session}/restore", api.post_restore),
+    ("GET", "/healthz", health.healthz),
+    ("GET", "/metrics", health.metrics),
 )
-
-CREATES: Final = (rest.post_session, rest.post_events)
 
 
 def add_routes(app: FastAPI) -> None:
-    for method, path, endpoint in PAGES:
+    for method, path, name in PAGES:
+        app.router.routes.append(Route(path, _late(name), methods=[method]))
+    for method, path, endpoint in BARE:
         app.router.routes.append(Route(path, endpoint, methods=[method]))
-    app.router.routes.append(Route(TODO_WRITE, rest.post_todo_write, methods=["POST"]))
-    for method, path, endpoint, answer, body in API:
-        app.add_api_route(
-            path,
-            endpoint,
-            methods=[method],
-            response_model=answer,
-            status_code=201 if endpoint in CREATES else 200,
-            responses=docs.PROBLEMS,
-            openapi_extra=docs.body(body) if body else None,
-        )
-    app.openapi = lambda: docs.describe(app)  # type: ignore[method-assign]
+    for method, path, endpoint in API:
+        app.add_api_route(path, endpoint, methods=[method], response_model=None)
+
+
+def _late(name: str) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        module, _, function = name.partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"planstrip.web.{module}"), function)
+        if iscoroutinefunction(found):
+            answer: Response = await found(request)
+        else:
+            answer = await run_in_threadpool(found, request)
+        return answer
+
+    return endpoint

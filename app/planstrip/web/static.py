@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from planstrip.errors import NotFound
-from planstrip.web.assets import Assets
+from planstrip.parts import parts_of
 
 
 async def static_file(request: Request) -> Response:
@@ -16,7 +16,7 @@ async def favicon(request: Request) -> Response:
 
 
 def _file(request: Request, name: str) -> Response:
-    assets: Assets = request.app.state.assets
+    assets = parts_of(request).renderer.assets
     found = assets.get(name)
     if found is None:
         raise NotFound(f"there is no static file {name[:80]!r}")

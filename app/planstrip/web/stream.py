@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,9 +16,11 @@ from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
-from planstrip.web.frames import Frames
 from planstrip.web.languages import negotiate
 from planstrip.web.live import Kind, sse
+
+if TYPE_CHECKING:
+    from planstrip.web.frames import Frames
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -83,7 +85,9 @@ async def plan_stream(request: Request, session: SessionId) -> Response:
     return _stream(request, session, kind)
 
 
-def _frames(request: Request) -> Frames:
+def _frames(request: Request) -> "Frames":
+    from planstrip.web.frames import Frames  # with the templates, which no start waits for
+
     parts = parts_of(request)
     lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
     return Frames(parts.renderer, check_session_id(request.path_params["session"]), lang, parts.clock)
