@@ -8,6 +8,7 @@ from planstrip.plan.view import View
 from planstrip.web import labels
 from planstrip.web.contexts import Partial
 from planstrip.web.languages import translations
+from planstrip.web.links import older_url
 from planstrip.web.live import sse
 from planstrip.web.render import Renderer
 
@@ -51,6 +52,8 @@ class Frames:
         if not base or window.dropped > base:  # a page that was waiting, or one too far behind: the newest rows whole
             turns = [self.renderer.turn_context(self.session, turn, self.lang) for turn in window.turns]
             yield Partial("#turns", "outerMorph", self.renderer.turns(self.lang, turns))
+            older = older_url(self.renderer.root, self.session, self.lang, window)
+            yield Partial("#older", "outerMorph", self.renderer.older(self.lang, older))
             return
         for row in window.late:
             if row.changed > base:

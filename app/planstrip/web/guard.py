@@ -81,11 +81,11 @@ class Guard:
         if secret is None or path in ("/healthz", "/sign-in") or _is_under(path, "/static"):
             return
         kind, _, given = headers.get(b"authorization", "").partition(" ")
-        if kind.lower() == "bearer" and _same(given.strip(), secret):
+        if kind.lower() == "bearer" and _same(given.strip().encode("latin-1"), secret):
             return
         if _is_under(path, "/embed"):  # framed by others, where a cookie would be another site's to spend
             query = parse_qs(scope["query_string"].decode("latin-1"))
-            if any(_same(value, secret) for value in query.get("token", ())):
+            if any(_same(value.encode(), secret) for value in query.get("token", ())):
                 return
         elif self._is_signed_in(headers.get(b"cookie", "")):
             return
@@ -127,6 +127,8 @@ def _check_origin(headers: dict[bytes, str]) -> None:
         if headers.get(b"sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Forbidden("a page of another site may not write here (Sec-Fetch-Site)")
         return
+    if origin == "null" and headers.get(b"sec-fetch-site") == "same-origin":
+        return  # our own form: under `Referrer-Policy: no-referrer` a browser tells no origin, but it vouches
     if _authority(origin, origin) != _authority("//" + headers.get(b"host", ""), origin):
         raise Forbidden(f"Origin is {origin[:80]!r}, but this panel is {headers.get(b'host', '')[:80]!r}")
 
@@ -148,8 +150,8 @@ def _is_under(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix + "/")
 
 
-def _same(given: str, secret: str) -> bool:
-    return hmac.compare_digest(given.encode(), secret.encode())
+def _same(given: bytes, secret: str) -> bool:
+    return hmac.compare_digest(given, secret.encode())
 
 
 async def _refuse(error: PlanstripError, send: Send) -> None:

@@ -104,6 +104,7 @@ def _beyond(after: str | None) -> list[ColumnElement[bool]]:
         return []
     try:
         updated_at, session = json.loads(base64.urlsafe_b64decode(after + "=" * (-len(after) % 4)))
+        str(session).encode()  # half a surrogate pair is no text that the store takes
         if not 0 <= int(updated_at) <= MAX_TIME_MS:
             raise ValueError(updated_at)
     except (ValueError, TypeError, OverflowError, RecursionError):

@@ -1,7 +1,7 @@
 """The pages: the board, a session, an embedded strip (spec.md §10)."""
 
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -10,12 +10,12 @@ from planstrip import projection
 from planstrip.errors import Invalid
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
-from planstrip.plan.rows import Turn
 from planstrip.plan.todos import Problem
 from planstrip.web import labels
 from planstrip.web.api import refold_outdated
 from planstrip.web.contexts import BoardPage, EmbedPage, Frame, Partial, SessionPage
 from planstrip.web.languages import negotiate, translations
+from planstrip.web.links import older_url, session_url, stream_url
 from planstrip.web.listing import Filters, list_sessions
 
 BOARD_ROWS: Final = 50
@@ -28,12 +28,13 @@ def board(request: Request) -> Response:
     with parts.engine.connect() as connection:
         listed, following = list_sessions(connection, filters, parts.clock(), BOARD_ROWS, query.get("after"))
     tr = translations(lang)
-    kept = {name: value for name, value in query.items() if name != "after"}
+    root = parts.settings.root_path
+    kept = {name: value for name, value in query.items() if name in ("lang", "theme")}
     page = BoardPage(
         frame=frame(request, lang),
-        rows=[labels.board_row(session, session_url(parts, session.id, request), tr) for session in listed],
+        rows=[labels.board_row(session, session_url(root, session.id, kept), tr) for session in listed],
         query=filters.q or "",
-        next_url=f"{parts.settings.root_path}/?{urlencode({**kept, 'after': following})}" if following else None,
+        next_url=f"{root}/?{urlencode({**query, 'after': following})}" if following else None,
     )
     return html(parts, "board.html", lang, page)
 
@@ -50,8 +51,8 @@ def session_page(request: Request) -> Response:
         head=labels.head(session, view.standing, tr, parts.clock()),
         strip=labels.strip(view.standing, tr),
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
-        older_url=older_url(parts, session, lang, view.window.turns),
-        stream_url=_stream_url(parts, f"/sessions/{quote(session, safe='')}/stream", view.changed, lang),
+        older_url=older_url(parts.settings.root_path, session, lang, view.window),
+        stream_url=stream_url(parts.settings.root_path, "sessions", session, view.changed, lang),
         position=view.changed,
     )
     return html(parts, "session/show.html", lang, page)
@@ -65,7 +66,7 @@ def older_rows(request: Request) -> Response:
         window = projection.window_before(connection, session, before)
         shown = projection.turn_at(connection, session, before)
     renderer = parts.renderer
-    partials = [Partial("#older", "outerHTML", renderer.older(lang, older_url(parts, session, lang, window.turns)))]
+    partials = [Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window)))]
     for turn in reversed(window.turns):
         if turn.position == shown:
             rows = "".join(renderer.cached_row(session, row, lang) for row in turn.rows)
@@ -88,12 +89,8 @@ def embed(request: Request) -> Response:
         exists=standing.position > 0,
         head=labels.head(session, standing, tr, parts.clock()),
         strip=labels.strip(standing, tr, is_open=is_open),
-        stream_url=_stream_url(
-            parts,
-            f"/embed/{quote(session, safe='')}/stream",
-            standing.strip_changed,
-            lang,
-            token=request.query_params.get("token"),
+        stream_url=stream_url(
+            parts.settings.root_path, "embed", session, standing.strip_changed, lang, request.query_params.get("token")
         ),
         position=standing.strip_changed,
         is_open=is_open,
@@ -123,22 +120,3 @@ def frame(request: Request, lang: str) -> Frame:
 def html(parts: Parts, name: str, lang: str, page: object, status: int = 200) -> HTMLResponse:
     headers = {"Cache-Control": "no-store", "Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(parts.renderer.page(name, lang, page), status, headers)
-
-
-def session_url(parts: Parts, session: str, request: Request) -> str:
-    kept = {name: value for name, value in request.query_params.items() if name in ("lang", "theme")}
-    return f"{parts.settings.root_path}/sessions/{quote(session, safe='')}" + (f"?{urlencode(kept)}" if kept else "")
-
-
-def older_url(parts: Parts, session: str, lang: str, turns: tuple[Turn, ...]) -> str | None:
-    """Where the rows before these are, if there can be any."""
-    first = next((row.position for turn in turns for row in turn.rows), None)
-    if first is None or sum(len(turn.rows) for turn in turns) < projection.WINDOW_ROWS:
-        return None
-    query = urlencode({"before": first, "lang": lang})
-    return f"{parts.settings.root_path}/sessions/{quote(session, safe='')}/rows?{query}"
-
-
-def _stream_url(parts: Parts, path: str, position: int, lang: str, token: str | None = None) -> str:
-    query = {"after": position, "lang": lang} | ({"token": token} if token else {})
-    return f"{parts.settings.root_path}{path}?{urlencode(query)}"

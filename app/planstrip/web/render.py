@@ -28,7 +28,7 @@ class Renderer:
 
     def __init__(self, assets: Assets, root: str = "") -> None:
         self.assets = assets
-        self._root = root
+        self.root = root
         self._environments: dict[str, Environment] = {}
         self._rows = RowCache()
 
@@ -116,7 +116,7 @@ class Renderer:
         def row_html(row: RowContext | str) -> Markup:
             return Markup(row if isinstance(row, str) else self.row(lang, row))  # noqa: S704  (our own rendering)
 
-        environment.globals.update(row_html=row_html, root=self._root)
+        environment.globals.update(row_html=row_html, root=self.root)
         return environment
 
 

@@ -51,7 +51,11 @@ def _page(request: Request, back: str, status: int, *, is_wrong: bool) -> Respon
 
 
 def _local(back: str, root: str) -> str:
-    """A path of this panel and nothing else: `//elsewhere` and `/\\elsewhere` lead away."""
-    parts = urlsplit(back.replace("\\", "/"))
-    is_here = not parts.scheme and not parts.netloc and parts.path.startswith(f"{root}/") and parts.path.isprintable()
+    """A path of this panel and nothing else: `//elsewhere`, `////elsewhere` and `/\\elsewhere` lead away."""
+    try:
+        parts = urlsplit(back.replace("\\", "/"))
+    except ValueError:
+        return f"{root}/"
+    is_path = not parts.scheme and not parts.netloc and parts.path.isprintable() and not parts.path.startswith("//")
+    is_here = is_path and parts.path.startswith(f"{root}/")
     return (parts.path + (f"?{parts.query}" if parts.query else "")) if is_here else f"{root}/"

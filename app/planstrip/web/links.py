@@ -1,0 +1,24 @@
+"""Addresses within the panel. `root` is the prefix that it is mounted below."""
+
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from planstrip.plan.rows import Window
+
+
+def session_url(root: str, session: str, query: Mapping[str, str]) -> str:
+    return f"{root}/sessions/{quote(session, safe='')}" + (f"?{urlencode(query)}" if query else "")
+
+
+def older_url(root: str, session: str, lang: str, window: Window) -> str | None:
+    """Where the rows before these are, if there can be any."""
+    if len(window.rows) < window.size:
+        return None
+    query = urlencode({"before": window.rows[0].position, "lang": lang})
+    return f"{root}/sessions/{quote(session, safe='')}/rows?{query}"
+
+
+def stream_url(root: str, page: str, session: str, position: int, lang: str, token: str | None = None) -> str:
+    """The stream of a page, `sessions` or `embed`, that shows the session as of `position`."""
+    query = {"after": str(position), "lang": lang} | ({"token": token} if token else {})
+    return f"{root}/{page}/{quote(session, safe='')}/stream?{urlencode(query)}"
