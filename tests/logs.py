@@ -57,7 +57,7 @@ def _event(step: str) -> Event:
     return TodoWrite(tuple(Todo(name, _LETTERS[letter]) for name, letter in pairs))  # type: ignore[arg-type]
 
 
-contents = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=8)
+contents = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 todos = st.builds(Todo, contents, st.sampled_from(STATUSES))
 todo_lists = st.lists(todos, max_size=5, unique_by=lambda todo: todo.content).map(tuple)
 omitted = st.lists(st.builds(Omitted, contents, st.just("cancelled")), max_size=2).map(tuple)

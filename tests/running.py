@@ -176,7 +176,8 @@ class Stream:
         self._text = b""
         head = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         self.status = int(head[0].split()[1])
-        self.headers = httpx.Headers([tuple(line.split(": ", 1)) for line in head[1:] if line])  # type: ignore[misc]
+        pairs = (line.partition(": ") for line in head[1:] if line)
+        self.headers = httpx.Headers([(name, value) for name, _, value in pairs])
 
     def __enter__(self) -> "Stream":
         return self

@@ -1,6 +1,7 @@
 """Sessions, events and checkpoints."""
 
 import sqlalchemy as sa
+
 from alembic import op
 
 revision = "20261130_first"
@@ -8,7 +9,8 @@ down_revision = None
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 MARKED = sa.text(
-    "type IN ('tool/call', 'turn/start', 'todo/write', 'session/rewind', 'viewer/restore', 'viewer/retire')"
+    "type IN ('tool/call', 'turn/start', 'turn/end', 'turn/resume', 'todo/write',"
+    " 'session/rewind', 'viewer/restore', 'viewer/retire')"
 )
 
 

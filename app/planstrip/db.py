@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, exc
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
 
 from planstrip.errors import StoreUnusable
@@ -19,15 +19,29 @@ def open_engine(url: str) -> Engine:
     """An engine whose transactions are snapshots; with the option `WRITES` they hold the write lock from the start.
 
     A SQLite transaction that begins by reading and then writes fails at once, whatever the busy timeout.
+    Raises StoreUnusable, with what to do, for an address that is none.
     """
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite" and parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, pool_pre_ping=False)
+    shown = url.rpartition("@")[2][:200]  # without a password
+    try:
+        engine = _engine(make_url(url))
+    except OSError as error:
+        raise StoreUnusable(f"database {shown!r}: {error.strerror}; choose another with --database-url") from error
+    except (exc.ArgumentError, ImportError) as error:
+        raise StoreUnusable(
+            f"database {shown!r}: {error!s:.100}; expected an address such as sqlite:////home/me/plans.sqlite3"
+        ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise exc.ArgumentError("a database in memory is another one for each connection")
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    return create_engine(url, pool_pre_ping=False)
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

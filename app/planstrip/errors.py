@@ -1,9 +1,10 @@
 """The tree of errors that a caller can mend, each with its HTTP status."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from planstrip.plan.todos import Problem
+if TYPE_CHECKING:
+    from planstrip.plan.todos import Problem
 
 
 class PlanstripError(Exception):
@@ -12,7 +13,7 @@ class PlanstripError(Exception):
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
 
-    def __init__(self, detail: str, problems: Sequence[Problem] = ()) -> None:
+    def __init__(self, detail: str, problems: "Sequence[Problem]" = ()) -> None:
         super().__init__(detail)
         self.detail = detail
         self.problems = tuple(problems)
@@ -50,7 +51,7 @@ class Invalid(PlanstripError):
     status, title = 422, "Invalid"
 
     @classmethod
-    def of(cls, problems: Sequence[Problem]) -> "Invalid":
+    def of(cls, problems: "Sequence[Problem]") -> "Invalid":
         return cls("; ".join(problem.message for problem in problems), problems)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from planstrip.errors import Conflict
 from planstrip.events import TYPES, Entry, Event, decode
@@ -154,6 +154,14 @@ class Batch:
         self._heads[session] = position
         if draft.key:
             self._keys[session, draft.key] = position, draft.type, draft.data
+
+
+def position_of(connection: Connection, session: str, key: str) -> int | None:
+    """The position of the newest event that was taken in under a key, or under one made of it and its content."""
+    named = events.c.key.between(f"{key}#", f"{key}#g")
+    query = select(func.max(events.c.position)).where(events.c.session == session, (events.c.key == key) | named)
+    found: int | None = connection.execute(query).scalar()
+    return found
 
 
 def _match(append: Append, draft: Draft, known: Mapping[str, tuple[int, str, str]]) -> tuple[Draft, int | None]:

@@ -125,9 +125,11 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
     turn = _newest(connection, session, start, "turn/start")
     if turn is None or turn == start:
         return []
-    ends = _between(connection, session, "turn/end", turn, start)[:1]  # the first end counts
+    ends = _between(connection, session, "turn/end", turn, start)
+    resumes = _between(connection, session, "turn/resume", turn, start)
+    told = [*ends[:1], *ends[-1:], *resumes[-1:]]  # the first end counts, or the last where the turn was resumed
     rewinds = _between(connection, session, "session/rewind", turn, start)
-    return _at(connection, session, sorted([turn, *ends, *rewinds]))
+    return _at(connection, session, sorted({turn, *told, *rewinds}))
 
 
 def window_before(connection: Connection, session: str, before: int) -> Window:

@@ -59,7 +59,8 @@ Index(
 
 # What a page looks for from the log's end: its cost must not grow with what lies between.
 MARKED: Final = (
-    "type IN ('tool/call', 'turn/start', 'turn/end', 'todo/write', 'session/rewind', 'viewer/restore', 'viewer/retire')"
+    "type IN ('tool/call', 'turn/start', 'turn/end', 'turn/resume', 'todo/write',"
+    " 'session/rewind', 'viewer/restore', 'viewer/retire')"
 )
 
 Index(

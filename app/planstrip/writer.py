@@ -91,19 +91,34 @@ class Writer:
         self._queue.put(request)
 
     def _run(self) -> None:
-        is_running = True
-        while is_running:
-            requests: list[_Request] = []
+        try:
+            is_running = True
+            while is_running:
+                requests, is_running = self._next()
+                for group in _groups(requests):
+                    self._write(group)
+        finally:
+            self._is_stopped = True
+            self._disconnect()
+            self._refuse_rest()
+
+    def _next(self) -> tuple[list[_Request], bool]:
+        """What has come in, at least one request, and whether more may come."""
+        requests: list[_Request] = []
+        following = self._queue.get()
+        while following is not None:
+            requests.append(following)
+            if len(requests) >= MAX_APPENDS_PER_COMMIT or self._queue.empty():
+                break
             following = self._queue.get()
-            while following is not None:
-                requests.append(following)
-                if len(requests) >= MAX_APPENDS_PER_COMMIT or self._queue.empty():
-                    break
-                following = self._queue.get()
-            is_running = following is not None
-            for group in _groups(requests):
-                self._write(group)
-        self._disconnect()
+        return requests, following is not None
+
+    def _refuse_rest(self) -> None:
+        """Nobody may wait for a thread that has ended."""
+        while not self._queue.empty():
+            request = self._queue.get()
+            if request is not None:
+                _answer([request], [Unavailable("the writer has stopped; nothing was written")])
 
     def _write(self, requests: Sequence[_Request]) -> None:
         """One commit for all; if it fails, one for each, so that a bad neighbour takes nobody down."""

@@ -57,7 +57,8 @@ def step(outline: Outline, entry: Entry) -> Outline:
         case TurnWait(subject=subject):
             return replace(outline, waits_for=subject)
         case TurnResume():
-            return replace(outline, waits_for=None)
+            # also after what looked like the turn's end and was none: some agents' files tell no end
+            return replace(outline, waits_for=None, turn="open" if outline.turn == "completed" else outline.turn)
         case SessionStart() as start:
             return replace(  # a later one fills in what is missing
                 outline,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from planstrip.events import Entry, SessionRewind, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.events import Entry, SessionRewind, ToolCall, ToolResult, TurnEnd, TurnResume, TurnStart
 from planstrip.plan.outline import first_line
 
 RowState: TypeAlias = Literal["running", "ok", "error", "stopped"]
@@ -113,6 +113,8 @@ class _Builder:
             self._open(Turn(entry.position, entry.position, entry.time, event.turn, prompt))
         elif isinstance(event, TurnEnd):
             self._end(entry, is_interrupted=event.reason.kind != "completed")
+        elif isinstance(event, TurnResume):
+            self._resume(entry)
         elif isinstance(event, SessionRewind):
             self._rewind(entry, event.to_position)
 
@@ -155,6 +157,12 @@ class _Builder:
             rows = self._rows_of(at, position)
             if position in rows and rows[position].state == "running":
                 rows[position] = replace(rows[position], changed=entry.position, state="stopped")
+
+    def _resume(self, entry: Entry) -> None:
+        """What looked like the turn's end was none."""
+        turn = self.turns[-1] if self.turns else None
+        if turn is not None and turn.position and not turn.is_open and not turn.is_interrupted:
+            self.turns[-1] = replace(turn, changed=entry.position, is_open=True)
 
     def _rewind(self, entry: Entry, to_position: int) -> None:
         for index, turn in enumerate(self.turns):

@@ -19,7 +19,10 @@ _TASK: Final = ("description", "prompt", "task", "message")
 # Recorded name, folded by `_fold` -> its kind and the arguments that say what it is about, the first usable one.
 _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
     **dict.fromkeys(
-        ("bash", "shell", "exec", "execcommand", "runshellcommand", "localshell", "terminal", "runcommand"),
+        (
+            *("bash", "shell", "shellcommand", "exec", "execcommand", "runshellcommand", "localshell", "terminal"),
+            "runcommand",
+        ),
         ("run", ("command", "cmd", "script")),
     ),
     **dict.fromkeys(("read", "view", "readfile", "viewimage", "readmanyfiles", "cat"), ("read", _PATH)),
@@ -31,8 +34,12 @@ _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
         ("grep", "glob", "search", "find", "ls", "list", "listdirectory", "searchfilecontent", "codebasesearch"),
         ("search", _QUERY),
     ),
+    "toolsearch": ("search", _QUERY),
     **dict.fromkeys(("fetch", "webfetch", "websearch", "googlewebsearch"), ("fetch", ("url", "query", "prompt"))),
     **dict.fromkeys(("task", "subagent", "agent", "spawnagent", "delegate"), ("delegate", _TASK)),
+    "taskcreate": ("other", ("subject", "title")),
+    "skill": ("other", ("skill", "command")),
+    "exitplanmode": ("other", ("plan",)),
 }
 
 # Plan calls of other agents, folded name -> the keys of their list and of an item's content.
@@ -54,7 +61,10 @@ class Tool:
 
 def describe(call: ToolCall) -> Tool:
     """Never raises: the arguments are what a model sent."""
-    kind, keys = _TOOLS.get(_fold(call.name), ("other", ()))
+    name = _fold(call.name)
+    if name == "taskupdate":
+        return Tool("other", _task_change(_parse(call.arguments)) or head_line(call.arguments))
+    kind, keys = _TOOLS.get(name, ("other", ()))
     arguments = _parse(call.arguments) if keys else None
     if isinstance(arguments, dict):
         for key in keys:
@@ -92,6 +102,14 @@ def _todo(item: Mapping[str, object], contents: Sequence[str]) -> object:
         "content": next((item[key] for key in contents if key in item), None),
         "status": _STATUSES.get(status, status) if isinstance(status, str) else status,
     }
+
+
+def _task_change(arguments: object) -> str:
+    """`#3 completed`, `#3 Run all the tests`; empty when the call does not say which task."""
+    said = arguments if isinstance(arguments, dict) else {}
+    which = next((str(said[key]) for key in ("taskId", "task_id", "id") if isinstance(said.get(key), str | int)), "")
+    what = head_line(_text(said.get("status"))) or head_line(_text(said.get("subject")))
+    return head_line(f"#{which} {what}") if which else ""
 
 
 def _fold(name: str) -> str:

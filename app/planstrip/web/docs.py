@@ -49,7 +49,16 @@ def document(request: Request) -> Response:
 def describe(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, made once."""
     if app.openapi_schema is None:
-        described = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        described = get_openapi(
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+            servers=app.servers,
+        )
+        for way in (way for ways in described["paths"].values() for way in ways.values()):
+            if way["responses"].pop("422", None):  # FastAPI's own shape of a refusal, which is never sent
+                way["responses"]["4XX"] = _refusal()
         described["paths"][TODO_WRITE] = {"post": _todo_write()}  # a bare route, which FastAPI does not see
         for (method, path), shape in SHAPES.items():
             _shape(described["paths"][path][method], shape)
@@ -74,14 +83,17 @@ def docs_page(request: Request) -> Response:
 
 
 def _shape(operation: dict[str, Any], shape: Shape) -> None:
-    problem = {"application/problem+json": {"schema": _ref(schemas.ProblemAnswer)}}
     operation["responses"] = {
         str(shape.status): {"description": "Done", "content": {"application/json": {"schema": _ref(shape.answer)}}},
-        "4XX": {"description": "Refused", "content": problem},
+        "4XX": _refusal(),
     }
     if shape.body is not None:
         content = {"application/json": {"schema": _ref(shape.body)}}
         operation["requestBody"] = {"required": shape.body is not schemas.ViewerBody, "content": content}
+
+
+def _refusal() -> dict[str, Any]:
+    return {"description": "Refused", "content": {"application/problem+json": {"schema": _ref(schemas.ProblemAnswer)}}}
 
 
 def _todo_write() -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope = self._mounted(scope)
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = self._path(scope)
         ancestors = self.settings.frame_ancestors if _is_under(path, "/embed") else "'self'"
@@ -65,10 +66,16 @@ class Guard:
                 return
         await self.app(scope, receive, send_guarded)
 
+    def _mounted(self, scope: Scope) -> Scope:
+        """The scope below the prefix, as ASGI has it, whether a proxy has taken the prefix off the path or not."""
+        root, path = self.settings.root_path, scope["path"]
+        if not root:
+            return scope
+        return {**scope, "root_path": root, "path": path if _is_under(path, root) else root + path}
+
     def _path(self, scope: Scope) -> str:
-        root = self.settings.root_path
         path: str = scope["path"]
-        return path[len(root) :] if root and _is_under(path, root) else path
+        return path[len(self.settings.root_path) :]
 
     def _check_host(self, host: str | None) -> None:
         if host is None or bare_host(host) not in self.settings.hosts:
@@ -93,10 +100,9 @@ class Guard:
 
     def _sign_in(self, scope: Scope) -> Scope:
         """The same request, led to the sign-in page, which leads back."""
-        root = self.settings.root_path
         back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-        query = urlencode({"next": back if back.startswith(root) else root + back}).encode()
-        path = f"{root}/sign-in"
+        query = urlencode({"next": back}).encode()
+        path = f"{self.settings.root_path}/sign-in"
         return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, STATUS: 401}
 
     def cookie_value(self) -> str:

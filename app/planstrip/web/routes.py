@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from planstrip.intake import rest
+from planstrip.intake import hooks, rest
 from planstrip.web import api, health, stream
 
 # Named as an entry point is, and imported at the first request: together they are a quarter of what start would load.
@@ -47,6 +47,7 @@ API: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("GET", "/api/sessions/{session}/stream", stream.plan_stream),
     ("POST", "/api/sessions/{session}/retire", api.post_retire),
     ("POST", "/api/sessions/{session}/restore", api.post_restore),
+    ("POST", "/api/hooks/{agent}", hooks.post_hook),
     ("GET", "/healthz", health.healthz),
     ("GET", "/metrics", health.metrics),
 )
@@ -57,6 +58,7 @@ def add_routes(app: FastAPI) -> None:
         app.router.routes.append(Route(path, _late(name), methods=[method]))
     for method, path, endpoint in BARE:
         app.router.routes.append(Route(path, endpoint, methods=[method]))
+    app.router.routes.append(Route("/mcp", app.state.mcp))
     for method, path, endpoint in API:
         app.add_api_route(path, endpoint, methods=[method], response_model=None)
 

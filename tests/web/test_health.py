@@ -1,0 +1,40 @@
+"""Liveness with the store's state, and figures (spec.md §10)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.running import Panel, todos
+
+
+def test_health_tells_the_store_and_the_policy(shared_panel: Panel) -> None:
+    answer = shared_panel.client.get("/healthz")
+    assert answer.status_code == 200
+    assert {"status": "ok", "store": "ok", "allow_parallel_in_progress": True}.items() <= answer.json().items()
+
+
+def test_a_store_that_fails_is_told(panel: Panel, database: Path) -> None:
+    with panel.parts.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE sessions RENAME TO elsewhere")
+    answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    assert str(database) not in answer.text
+
+
+def test_figures_are_in_the_format_of_prometheus(panel: Panel) -> None:
+    panel.write("a", todos("x=i"))
+    panel.write("b", todos("x=i x=i"))
+    with panel.stream("/api/sessions/a/stream") as stream:
+        stream.next()
+        answer = panel.client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    figures = dict(line.split(" ") for line in answer.text.splitlines() if not line.startswith("#"))
+    assert figures["planstrip_sessions"] == "2"
+    assert figures["planstrip_events"] == "5"
+    assert figures["planstrip_streams"] == "1"
+    assert figures["planstrip_appends_total"] == "2"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+def test_nothing_is_kept_of_them_by_a_cache(shared_panel: Panel, path: str) -> None:
+    assert "max-age" not in shared_panel.client.get(path).headers.get("cache-control", "")
