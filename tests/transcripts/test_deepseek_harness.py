@@ -37,6 +37,7 @@ STEP = {"type": "step/start", "data": {"turn": 1, "step": 1}}
 
 def test_the_header_says_whose_file_it_is() -> None:
     header = FORMAT.adapter(HEADER | {"parentSession": "p"}, Path("x")).header
+    assert header is not None
     assert (header.session, header.agent, header.created_at, header.cwd) == ("s", "deepseek-harness", 7, "/w")
     assert (header.parent, header.key) == ("p", "dsh:header")
     assert FORMAT.claims(HEADER)

@@ -21,7 +21,7 @@ _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
     **dict.fromkeys(
         (
             *("bash", "shell", "shellcommand", "exec", "execcommand", "runshellcommand", "localshell", "terminal"),
-            "runcommand",
+            *("runcommand", "execute"),
         ),
         ("run", ("command", "cmd", "script")),
     ),
@@ -47,6 +47,7 @@ _PLAN_CALLS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "writetodos": ("todos", ("content", "description")),
     "todolist": ("todos", ("content", "title")),
     "updateplan": ("plan", ("content", "step")),
+    **dict.fromkeys(("plan", "planupdate"), ("entries", ("content",))),  # ACP's updates
 }
 _STATUSES: Final = {"done": "completed"}
 

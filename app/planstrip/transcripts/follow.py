@@ -49,13 +49,17 @@ class Transcript:
 
     @property
     def header(self) -> Header | None:
-        """None until the first complete line."""
+        """None until the first complete line, or the first that says whose file it is."""
         return None if self._adapter is None else self._adapter.header
 
     @property
     def offset(self) -> int:
         """Bytes of the file that are done with."""
         return self._lines.offset
+
+    def leave(self, _session: str) -> bool:
+        """There is no other session in it."""
+        return False
 
     def restart(self) -> None:
         """Read from the start next time, as after a batch that could not be stored."""
@@ -93,7 +97,8 @@ class Transcript:
                 raise
             assert record is not None
             self._adapter = format_.adapter(record, self.path)
-            yield session_start(self._adapter.header)
+            if (header := self._adapter.header) is not None:
+                yield session_start(header)
         if record is None:
             self._pass_over(line)
             return

@@ -46,6 +46,9 @@ class MappedList:
         for items in (self.todos, self.omitted):
             for problem in limit_problems([item.content for item in items]):
                 return problem.message
+        contents = [item.content for items in (self.todos, self.omitted) for item in items]
+        if sum(map(len, contents)) * 6 + len(contents) * 99 < MAX_PLAN_BYTES:
+            return None  # no character has more than 6 bytes in JSON, and most lists are far from the limit
         size = len(encode(self.data).encode())
         return None if size <= MAX_PLAN_BYTES else f"invalid todos: at most {MAX_PLAN_BYTES} bytes (got {size})"
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from planstrip.events import MAX_TIME_MS
@@ -51,6 +52,24 @@ def time_at(record: object, *path: str) -> int | None:
     """Milliseconds since the epoch, UTC; None for what the log could not hold."""
     value = whole_at(record, *path)
     return value if value is not None and 0 <= value <= MAX_TIME_MS else None
+
+
+def iso_time_at(record: object, *path: str) -> int | None:
+    """The same of a time like `2026-11-30T14:02:05.123Z`; one without a zone is UTC."""
+    try:
+        moment = datetime.fromisoformat(text_at(record, *path) or "")
+        value = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 <= value <= MAX_TIME_MS else None
+
+
+def json_of(value: object) -> str:
+    """A value as the text that a model could have sent; empty where it is nested too deep."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return ""
 
 
 def joined_text(parts: object) -> str:
