@@ -30,6 +30,8 @@ def open_engine(url: str) -> Engine:
         raise StoreUnusable(
             f"database {shown!r}: {error!s:.100}; expected an address such as sqlite:////home/me/plans.sqlite3"
         ) from error
+    # Many rows in one statement: sqlite3 lets go of the GIL at every row of an executemany.
+    engine.dialect.use_insertmanyvalues_wo_returning = True
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -40,7 +42,8 @@ def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:":
             raise exc.ArgumentError("a database in memory is another one for each connection")
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        if not url.database.startswith("file:"):  # SQLite's own form of an address, which may say `mode=ro`
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     return create_engine(url, pool_pre_ping=False)
 
 

@@ -10,6 +10,7 @@ Status: TypeAlias = Literal["pending", "in_progress", "completed"]
 STATUSES: Final[tuple[Status, ...]] = ("pending", "in_progress", "completed")
 MAX_TIME_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last that datetime holds
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _FORBID_UNKNOWN_KEYS: Final = {"extra": "forbid", "strict": True}
 
 
@@ -191,11 +192,17 @@ class Entry:
     event: Event
 
 
-def encode(data: Mapping[str, object]) -> str:
+def encode(data: object) -> str:
     """Compact JSON as it is stored. Raises ValueError for NaN, Infinity and lone surrogates."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text.encode()  # a lone surrogate fails here (UnicodeEncodeError is a ValueError), not in the store
+    text = _ENCODER.encode(data)
+    if not text.isascii():
+        text.encode()  # a lone surrogate fails here (UnicodeEncodeError is a ValueError), not in the store
     return text
+
+
+def size_bytes(text: str) -> int:
+    """How many bytes it has as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def decode(type_: str, data: str) -> Event:
@@ -244,10 +251,19 @@ def _omitted(data: Mapping[str, Any]) -> tuple[Omitted, ...]:
     return tuple([Omitted(_text(item, "content"), _text(item, "status")) for item in data.get("omitted") or ()])
 
 
+def _read_call(data: Mapping[str, Any]) -> ToolCall:
+    call_id, name, arguments = data["call_id"], data["name"], data["arguments"]
+    if not call_id.__class__ is name.__class__ is arguments.__class__ is str:
+        raise TypeError("tool/call")
+    return ToolCall(call_id, name, arguments)
+
+
 def _read_result(data: Mapping[str, Any]) -> ToolResult:
-    error = data.get("error")
+    call_id, text, error = data["call_id"], data["text"], data.get("error")
+    if not call_id.__class__ is text.__class__ is str:
+        raise TypeError("tool/result")
     failure = Failure(_text(error, "name"), _text(error, "code")) if error else None
-    return ToolResult(_text(data, "call_id"), bool(data["is_error"]), _text(data, "text"), failure)
+    return ToolResult(call_id, data["is_error"] is True, text, failure)
 
 
 _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Event]]] = {
@@ -261,7 +277,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Event]]] = {
     "turn/end": lambda d: TurnEnd(_whole(d, "turn"), EndReason(_text(d["reason"], "kind"))),
     "turn/wait": lambda d: TurnWait(_whole(d, "turn"), _text(d, "for")),
     "turn/resume": lambda d: TurnResume(_whole(d, "turn")),
-    "tool/call": lambda d: ToolCall(_text(d, "call_id"), _text(d, "name"), _text(d, "arguments")),
+    "tool/call": _read_call,
     "tool/result": _read_result,
     "todo/write": lambda d: TodoWrite(_todos(d), _maybe(d, "call_id"), _omitted(d)),
     "viewer/retire": lambda d: ViewerRetire(_maybe(d, "by")),

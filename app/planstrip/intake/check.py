@@ -29,7 +29,9 @@ def check_session_id(session: str, path: str = "id") -> str:
         fault = f"has {len(session)} characters"
     elif "/" in session:
         fault = "has a `/`"
-    elif any(not char.isprintable() and char != " " and _is_control(char) for char in session):
+    elif not session.isprintable() and any(
+        not char.isprintable() and char != " " and _is_control(char) for char in session
+    ):
         fault = "has a control character or a lone surrogate"
     if fault:
         shown = ascii(session[:60])

@@ -50,7 +50,7 @@ def text_of(body: bytes) -> str:
 
 def parse(text: str, what: str = "the body") -> Any:
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = _DECODER.decode(text)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -74,3 +74,6 @@ def parse_object(text: str, what: str = "the body") -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)

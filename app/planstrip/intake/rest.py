@@ -81,7 +81,7 @@ async def post_todo_write(request: Request) -> Response:
         raw,
         allow_parallel_in_progress=parts.settings.allow_parallel_in_progress,
     )
-    return JSONResponse(answer.as_json())
+    return Response(answer.as_json(), media_type=payload.JSON)
 
 
 async def viewer_act(request: Request, session: str, type_: str) -> None:

@@ -1,9 +1,10 @@
 """One session as a page shows it, folded forward event by event, and where each part of it last changed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from planstrip.events import Entry
+from planstrip.events import Entry, ToolCall, ToolResult
 from planstrip.plan import fold as plan_fold
 from planstrip.plan import outline as outline_fold
 from planstrip.plan import rows as rows_fold
@@ -11,6 +12,8 @@ from planstrip.plan.fold import Plan
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.rows import Window
 from planstrip.plan.todos import Counts
+
+_ROW_EVENTS: Final = frozenset({ToolCall, ToolResult})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +48,37 @@ class Standing:
 
 def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
     """`stand(a + b) == stand(b, start=stand(a))` at every cut."""
-    standing = start or Standing()
-    for entry in entries:
-        standing = _step(standing, entry)
-    return standing
+    old = standing = start or Standing()
+    last = None
+    for last in entries:
+        if last.event.__class__ in _ROW_EVENTS:  # nine in ten, and none of them moves what stands
+            continue
+        standing = _step(standing, last)
+    if last is None:
+        return old
+    return replace(standing, position=last.position, updated_at=last.time)
 
 
 def _step(old: Standing, entry: Entry) -> Standing:
     plan = plan_fold.step(old.plan, entry)
     outline = outline_fold.step(old.outline, entry)
-    plan_changed, strip_changed, head_changed = old.plan_changed, old.strip_changed, old.head_changed
-    if plan is not old.plan or outline is not old.outline:
-        new = Standing(entry.position, entry.time, plan, outline)
-        if plan is not old.plan:
-            plan_changed = strip_changed = entry.position
-        elif plan is not None and new.is_moving != old.is_moving:
-            strip_changed = entry.position
-        if outline != old.outline or new.condition != old.condition:
-            head_changed = entry.position
-    return Standing(entry.position, entry.time, plan, outline, plan_changed, strip_changed, head_changed)
+    if plan is old.plan and outline is old.outline:
+        return old
+    new = replace(old, plan=plan, outline=outline)
+    return replace(
+        new,
+        plan_changed=entry.position if plan is not old.plan else old.plan_changed,
+        strip_changed=entry.position if _moves_strip(old, new) else old.strip_changed,
+        head_changed=entry.position if _moves_head(old, new) else old.head_changed,
+    )
+
+
+def _moves_strip(old: Standing, new: Standing) -> bool:
+    return new.plan is not old.plan or (new.plan is not None and new.is_moving != old.is_moving)
+
+
+def _moves_head(old: Standing, new: Standing) -> bool:
+    return new.outline != old.outline or new.condition != old.condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +94,6 @@ class View:
 
 def advance(view: View, entries: Iterable[Entry]) -> View:
     """The view after `entries`, which follow its position without a gap."""
-    entries = list(entries)
-    return View(stand(entries, view.standing), rows_fold.fold(entries, view.window))
+    builder = rows_fold.Builder(view.window)
+    standing = stand(builder.taking(entries), view.standing)  # one pass: a long log is never held whole
+    return View(standing, builder.window())

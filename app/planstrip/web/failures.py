@@ -35,9 +35,19 @@ def _page(request: Request, error: PlanstripError) -> Response:
     return html(parts_of(request), "error.html", lang, page, error.status)
 
 
-async def _planstrip(request: Request, error: Exception) -> Response:
-    assert isinstance(error, PlanstripError)
+def response_to(request: Request, error: Exception) -> Response:
+    """The answer to whatever a handler raised; what is nobody's to mend is logged with its traceback."""
+    if isinstance(error, OperationalError):
+        log.error("the store failed", exc_info=error)
+        error = Unavailable(f"the store did not answer: {error.orig}")
+    if not isinstance(error, PlanstripError):
+        log.error("a bug", exc_info=error)
+        error = PlanstripError("something went wrong here; it is in the server's log")
     return answer(request, error, {"Retry-After": "1"} if isinstance(error, Unavailable) else None)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    return response_to(request, error)
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -55,20 +65,14 @@ async def _validation(request: Request, error: Exception) -> Response:
     return answer(request, Invalid.of(problems))
 
 
-async def _store(request: Request, error: Exception) -> Response:
-    assert isinstance(error, OperationalError)
-    log.error("the store failed", exc_info=error)
-    return answer(request, Unavailable(f"the store did not answer: {error.orig}"), {"Retry-After": "1"})
-
-
-async def _bug(request: Request, error: Exception) -> Response:
+async def _bug(request: Request, _error: Exception) -> Response:
     return answer(request, PlanstripError("something went wrong here; it is in the server's log"))
 
 
 HANDLERS: Final[dict[Any, Any]] = {
-    PlanstripError: _planstrip,
+    PlanstripError: _known,
     HTTPException: _http,
     RequestValidationError: _validation,
-    OperationalError: _store,
+    OperationalError: _known,
     Exception: _bug,
 }

@@ -33,6 +33,10 @@ class Guard:
     app: ASGIApp
     settings: Settings
     _signer: "URLSafeTimedSerializer | None" = field(default=None)
+    _hosts: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._hosts = self.settings.hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,7 +64,7 @@ class Guard:
             self._check_token(scope, path, headers)
         except PlanstripError as error:
             if isinstance(error, Unauthorized) and _wants_html(headers, path):
-                scope = self._sign_in(scope)
+                scope = self._refused_page(scope, path)
             else:
                 await _refuse(error, send_guarded)
                 return
@@ -78,7 +82,7 @@ class Guard:
         return path[len(self.settings.root_path) :]
 
     def _check_host(self, host: str | None) -> None:
-        if host is None or bare_host(host) not in self.settings.hosts:
+        if host is None or bare_host(host) not in self._hosts:
             raise BadRequest(
                 f"Host is {(host or '')[:80]!r}, which is not one of this panel's: set allowed_hosts to add it"
             )
@@ -98,11 +102,11 @@ class Guard:
             return
         raise Unauthorized("this panel needs its token: send it as `Authorization: Bearer …`, or sign in on a page")
 
-    def _sign_in(self, scope: Scope) -> Scope:
-        """The same request, led to the sign-in page, which leads back."""
+    def _refused_page(self, scope: Scope, path: str) -> Scope:
+        """The same request, led to the sign-in page, which leads back; a frame keeps no cookie, and is told so."""
         back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
         query = urlencode({"next": back}).encode()
-        path = f"{self.settings.root_path}/sign-in"
+        path = self.settings.root_path + ("/embed-refused" if _is_under(path, "/embed") else "/sign-in")
         return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, STATUS: 401}
 
     def cookie_value(self) -> str:

@@ -46,7 +46,7 @@ class Channel:
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
-    _frames: dict[tuple[str, int, bool], bytes | None] = field(default_factory=dict)
+    _frames: dict[tuple[str, int, bool], tuple[bytes | None, int]] = field(default_factory=dict)
     _opening: "asyncio.Task[None] | None" = None
     _pump: "asyncio.Task[None] | None" = None
 
@@ -74,12 +74,13 @@ class Channel:
             self._pump.cancel()
         self.turn()
 
-    def frame(self, kind: Kind, base: int, *, is_first: bool) -> bytes | None:
+    def frame(self, kind: Kind, base: int, *, is_first: bool) -> tuple[bytes | None, int]:
+        """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
         key = kind.name, base, is_first
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
                 self._frames.clear()
-            self._frames[key] = kind.build(self.view, base, is_first)
+            self._frames[key] = kind.build(self.view, base, is_first), kind.place(self.view)
         return self._frames[key]
 
     async def _run(self) -> None:
@@ -156,8 +157,7 @@ class Hub:
             beats, is_first = channel.beats, True
             while not self.is_closed:
                 turned = channel.turned
-                frame = channel.frame(kind, base, is_first=is_first)
-                base = kind.place(channel.view)
+                frame, base = channel.frame(kind, base, is_first=is_first)
                 if frame is not None:
                     is_first = False
                     yield frame

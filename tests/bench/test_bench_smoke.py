@@ -1,0 +1,38 @@
+"""Every measure runs and prints its line; how fast, it does not ask."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("measure", "names"),
+    [
+        ("ingest", ["ingest"]),
+        ("fanout", ["fanout"]),
+        ("open", ["open", "open, growing"]),
+        ("refold", ["refold", "refold, read"]),
+        pytest.param("paint", ["paint"], marks=pytest.mark.browser),
+        ("start", ["start", "idle memory"]),
+    ],
+)
+def test_measure_prints_a_line_for_each_of_its_figures(measure: str, names: list[str]) -> None:
+    done = _bench(measure, "--quick")
+    lines = [line for line in done.stdout.splitlines() if "  ratio" in line]
+    assert [line.split("  ours")[0].strip() for line in lines] == names, done.stderr
+    assert all("noise:" in line and ("met" in line or "MISSED" in line) for line in lines)
+
+
+def test_unknown_measure_is_refused_with_the_known_ones() -> None:
+    done = _bench("speed")
+    assert done.returncode == 2
+    assert "no measure 'speed'; expected ingest" in done.stderr
+
+
+def _bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tests.bench", *arguments]
+    return subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=200)
