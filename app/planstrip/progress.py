@@ -95,7 +95,8 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
 def _print_report(report: "ImportReport") -> None:
     for file in report.files:
         _print_problems(file)
-    sessions = len({file.session for file in report.files if file.session and not file.failure})
+    taken = [(file.session, *file.others) for file in report.files if not file.failure]
+    sessions = len({session for named in taken for session in named if session})
     _say(
         sys.stdout,
         f"{len(report.files)} files, {sessions} sessions: {report.added} events added, {report.known} known already,"
@@ -106,7 +107,8 @@ def _print_report(report: "ImportReport") -> None:
 def _print_change(file: "FileReport") -> None:
     _print_problems(file)
     if file.added:
-        _say(sys.stdout, f"{file.path}: session {file.session}: {file.added} events added")
+        more = f" and {len(file.others)} more" if file.others else ""
+        _say(sys.stdout, f"{file.path}: session {file.session}{more}: {file.added} events added")
 
 
 def _print_problems(file: "FileReport") -> None:

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import pytest
 
-from planstrip.events import TodoWrite, ToolCall
+from planstrip.events import TodoWrite, ToolCall, ToolResult
 from planstrip.intake.check import check_data
 from planstrip.plan.tools import describe, plan_of
 from planstrip.transcripts.acp import CLIENT, SERVER, AcpWire
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.records import parse
-from tests.intake.conftest import Store
+from tests.intake.conftest import Log, Store
 
 SAMPLES: Final = Path(__file__).parents[2] / "fixtures" / "acp"
 EXPECTED: Final[dict[str, Any]] = json.loads((SAMPLES / "expected.json").read_text())
@@ -39,8 +39,7 @@ class Wire:
         self.answer(self.ask("session/new", cwd="/w"), sessionId="s")
 
     def hear(self, direction: str, **message: Any) -> list[Adapted]:
-        found = list(self.wire.hear(direction, {"jsonrpc": "2.0"} | message, 7))
-        return found
+        return list(self.wire.hear(direction, {"jsonrpc": "2.0"} | message, 7))
 
     def ask(self, method: str, direction: str = CLIENT, **params: Any) -> int:
         number = next(self.numbers)
@@ -50,8 +49,8 @@ class Wire:
     def answer(self, number: int, direction: str = SERVER, **result: Any) -> list[Adapted]:
         return self.hear(direction, id=number, result=result)
 
-    def update(self, kind: str, session: str = "s", **more: Any) -> list[Adapted]:
-        update = {"sessionUpdate": kind} | more
+    def update(self, what: str, /, session: str = "s", **more: Any) -> list[Adapted]:
+        update = {"sessionUpdate": what} | more
         return self.hear(SERVER, method="session/update", params={"sessionId": session, "update": update})
 
     def prompt(self, text: str = "Go") -> int:
@@ -63,6 +62,12 @@ def wire() -> Wire:
     return Wire()
 
 
+def summary(log: Log, session: str) -> dict[str, object]:
+    results = [entry.event for entry in log.entries(session) if isinstance(entry.event, ToolResult)]
+    rejected = sum(result.is_error for result in results if result.call_id.startswith("plan-"))
+    return log.summary(session) | {"rejected": rejected}
+
+
 def types(events: list[Adapted]) -> list[str]:
     return [event.type for event in events]
 
@@ -72,7 +77,7 @@ def test_each_log_gives_what_is_expected_of_it(store: Store, name: str) -> None:
     log = store.fresh()
     (file,) = log.take(SAMPLES / name).files
     assert (file.failure, file.problems) == (None, ())
-    assert log.summary(file.session or "") == EXPECTED[name]
+    assert summary(log, file.session or "") == EXPECTED[name]
     assert log.take(SAMPLES / name).added == 0
 
 
@@ -87,7 +92,7 @@ def test_a_log_whose_records_hold_lines_is_the_same(store: Store, tmp_path: Path
     (tmp_path / "wire.jsonl").write_text("\n".join(lines) + "\n")
     log = store.fresh()
     (file,) = log.take(tmp_path / "wire.jsonl").files
-    assert log.summary(file.session or "") == EXPECTED[name]
+    assert summary(log, file.session or "") == EXPECTED[name]
 
 
 def test_a_turn_is_a_prompt_and_its_answer(wire: Wire) -> None:
@@ -206,6 +211,20 @@ def test_sessions_of_one_connection_are_kept_apart(wire: Wire) -> None:
     assert wire.wire.header.session == "s"
 
 
+def test_a_log_of_several_sessions_gives_each_its_own(store: Store, tmp_path: Path) -> None:
+    def update(session: str, content: str) -> dict[str, Any]:
+        plan = {"sessionUpdate": "plan", "entries": [{"content": content, "status": "pending"}]}
+        return {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": plan}}
+
+    messages = [update("a", "1"), update("b", "2"), update("a", "3")]
+    (tmp_path / "wire.jsonl").write_text("".join(json.dumps(message) + "\n" for message in messages))
+    log = store.fresh()
+    (file,) = log.take(tmp_path / "wire.jsonl").files
+    assert (file.session, file.others, file.failure) == ("a", ("b",), None)
+    plans = {session: [plan[0]["content"] for plan in log.plans(session)] for session in ("a", "b")}
+    assert plans == {"a": ["1", "3"], "b": ["2"]}
+
+
 def test_random_changes_crash_nothing_and_every_plan_is_valid() -> None:
     content, chance = (SAMPLES / "qwen-acp-wire.jsonl").read_bytes(), random.Random(5)
     content += (SAMPLES / "spec-examples.jsonl").read_bytes()
@@ -215,7 +234,7 @@ def test_random_changes_crash_nothing_and_every_plan_is_valid() -> None:
             data[chance.randrange(len(data))] = chance.choice(b'{}[]",:0xnull\xff')
         wire = AcpWire()
         for line in data.split(b"\n"):
-            record = parse(line)
+            record = parse(bytes(line))
             for event in wire.take(record) if record is not None else ():
                 draft = check_data(event.type, event.data, time=event.time, key=event.key, path="x")
                 assert draft.type != "todo/write" or isinstance(draft.event, TodoWrite)

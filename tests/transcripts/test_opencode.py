@@ -241,6 +241,16 @@ def test_a_database_of_somebody_else_is_refused(log: Log, tmp_path: Path) -> Non
     assert "not a database planstrip knows: its tables are secrets" in (file.failure or "")
 
 
+def test_a_database_that_is_being_made_is_waited_for(log: Log, tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        source = source_of(path)
+        assert take_new(log.writer, source) == FileReport(path)
+    loaded(path)
+    assert take_new(log.writer, source).session in (SESSION, FORK)
+
+
 def test_a_folder_gives_its_database(database: Path) -> None:
     (database.parent / "other.db").write_bytes(b"SQLite format 3\0")
     (database.parent / "opencode.json").write_text("{}")
@@ -304,6 +314,45 @@ def test_random_changes_of_rows_crash_nothing(database: Path) -> None:
                 changed[chance.randrange(len(changed))] = chance.choice(b'{}[]",:0xnull\xff')
             connection.execute("UPDATE part SET data = ? WHERE id = ?", (changed.decode(errors="replace"), name))
             _valid(list(OpencodeDatabase(database).events()))
+
+
+def test_random_damage_to_a_database_crashes_nothing(database: Path, tmp_path: Path) -> None:
+    content, chance = database.read_bytes(), random.Random(9)
+    path = tmp_path / "damaged.db"
+    for number in range(FUZZ):
+        data = bytearray(content[: chance.randrange(100, len(content))] if number % 2 else content)
+        for _ in range(chance.randrange(40)):
+            data[chance.randrange(16, len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        _valid(_read(path))
+
+
+def test_rows_of_other_kinds_are_passed_over(log: Log, database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        for id_ in ("7", "x'00'", "'s/s'"):
+            connection.execute(
+                "INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)"
+                f" VALUES ({id_}, 'p', 's', 5, x'ff', 'v', 'then', -1)"
+            )
+            columns = "message (id, session_id, time_created, time_updated, data)"
+            connection.execute(f"INSERT INTO {columns} VALUES ({id_} || 'm', {id_}, 1.5, 'x', x'7b7d')")
+        connection.commit()
+    (file,) = log.take(database).files
+    assert (file.failure, {file.session, *file.others}) == (None, {"7", FORK, SESSION})
+    assert any("'s/s'" in problem for problem in file.problems)
+
+
+def _read(path: Path) -> list[Any]:
+    """What is given before an error, if there is one."""
+    from contextlib import suppress
+
+    from planstrip.errors import UnreadableTranscript
+
+    events: list[Any] = []
+    with suppress(UnreadableTranscript):
+        for event in source_of(path).events():
+            events.append(event)
+    return events
 
 
 def _reads(path: Path) -> bool:

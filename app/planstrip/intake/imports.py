@@ -7,14 +7,22 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from planstrip.errors import Invalid, PlanstripError, StoreUnusable, TooLarge, Unavailable, UnreadableTranscript
-from planstrip.eventlog import Draft
+from planstrip.errors import (
+    ContradictingHeader,
+    Invalid,
+    PlanstripError,
+    StoreUnusable,
+    TooLarge,
+    Unavailable,
+    UnreadableTranscript,
+)
+from planstrip.eventlog import Draft, position_of
 from planstrip.intake.check import check_data
 from planstrip.intake.header import begin
 from planstrip.intake.record import take_in
-from planstrip.transcripts.adapter import Adapted
+from planstrip.transcripts.adapter import Adapted, Header
 from planstrip.transcripts.detect import find
-from planstrip.transcripts.follow import Transcript
+from planstrip.transcripts.sources import Source, source_of
 from planstrip.writer import Writer
 
 BATCH_EVENTS: Final = 1_000
@@ -26,7 +34,7 @@ MAX_PROBLEMS: Final = 20
 class FileReport:
     """`added` events are new, `known` were there. A file with `failure` was taken in up to there, or not at all.
 
-    `problems` name what was passed over in a file that was taken in.
+    `problems` name what was passed over in a file that was taken in. `others`: the further sessions of a store.
     """
 
     path: Path
@@ -35,6 +43,7 @@ class FileReport:
     known: int = 0
     problems: tuple[str, ...] = ()
     failure: str | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ def import_paths(writer: Writer, paths: Sequence[Path], on_progress: Progress | 
 
 
 def import_file(writer: Writer, path: Path, on_progress: Progress | None = None) -> FileReport:
-    transcript = Transcript(path)
+    transcript = source_of(path)
     report = take_new(writer, transcript, on_progress)
     if report.failure is None and transcript.header is None:
         failure = f"{path}: not a transcript planstrip knows: it holds no complete line yet"
@@ -80,7 +89,7 @@ def import_file(writer: Writer, path: Path, on_progress: Progress | None = None)
     return report
 
 
-def take_new(writer: Writer, transcript: Transcript, on_progress: Progress | None = None) -> FileReport:
+def take_new(writer: Writer, transcript: Source, on_progress: Progress | None = None) -> FileReport:
     """Take in what was written since the last call. What could not be stored is read again at the next one.
 
     Raises StoreUnusable when the store fails; nothing else.
@@ -88,8 +97,8 @@ def take_new(writer: Writer, transcript: Transcript, on_progress: Progress | Non
     taking = _Taking(writer, transcript)
     failure = None
     try:
-        for batch in taking.batches():
-            taking.store(batch)
+        for header, batch in taking.batches():
+            taking.store(header, batch)
             if on_progress is not None:
                 on_progress(transcript.path, transcript.offset)
     except UnreadableTranscript as error:
@@ -108,56 +117,91 @@ def _said(error: Unavailable | DBAPIError) -> str:
 
 
 class _Taking:
-    """One reading of one transcript."""
+    """One reading of one transcript, or of a store of many sessions."""
 
-    def __init__(self, writer: Writer, transcript: Transcript) -> None:
+    def __init__(self, writer: Writer, transcript: Source) -> None:
         self.writer = writer
         self.transcript = transcript
         self.added = 0
         self.offered = 0
         self.problems: list[str] = []
         self.passed_over = transcript.passed_over
+        self.sessions: dict[str, bool] = {}  # in the order they came -> whether it is taken in
 
-    def batches(self) -> Iterator[list[Draft]]:
-        """Runs of drafts, bounded in number and size; those before a fault in the file come before its error."""
+    def batches(self) -> Iterator[tuple[Header, list[Draft]]]:
+        """Runs of one session's drafts, bounded in number and size; those before a fault come before its error."""
         batch: list[Draft] = []
+        owner: Header | None = None
         size = 0
         try:
             for event in self.transcript.events():
+                header = self.transcript.header
+                assert header is not None
+                # A rewind takes back what must stand in the log before it.
+                if owner is not None and batch and (header.session != owner.session or event.before is not None):
+                    yield owner, batch
+                    batch, size = [], 0
+                owner = header
                 draft = self.checked(event)
                 if draft is None:
                     continue
                 batch.append(draft)
                 size += len(draft.data)
                 if draft.type == "session/start" or len(batch) >= BATCH_EVENTS or size > BATCH_CHARS:
-                    yield batch
+                    yield owner, batch
                     batch, size = [], 0
         except UnreadableTranscript:
-            if batch:
-                yield batch
+            if owner is not None and batch:
+                yield owner, batch
             raise
-        if batch:
-            yield batch
+        if owner is not None and batch:
+            yield owner, batch
 
     def checked(self, event: Adapted) -> Draft | None:
         """None for an event that no log may hold; without its `session/start` the file fails."""
         try:
-            return check_data(event.type, event.data, time=event.time, key=event.key, path=event.key)
+            return check_data(event.type, self.data(event), time=event.time, key=event.key, path=event.key)
         except (Invalid, TooLarge) as error:
             if event.type == "session/start":
-                raise
+                if not self.left_alone(error):
+                    raise
+                return None
             if len(self.problems) < MAX_PROBLEMS:
                 self.problems.append(f"{self.transcript.path}: passed over: {error.detail:.200}")
             return None
 
-    def store(self, batch: list[Draft]) -> None:
+    def data(self, event: Adapted) -> dict[str, object]:
+        """An event's data, with the position that only the log knows."""
         header = self.transcript.header
-        assert header is not None
-        self.offered += len(batch)
-        if batch[0].type == "session/start":
-            self.added += begin(self.writer, header, batch[0])
-        else:
-            self.added += take_in(self.writer, header.session, batch)
+        if event.before is None or header is None:
+            return event.data
+        with self.writer.engine.connect() as connection:
+            position = position_of(connection, header.session, event.before)
+        return event.data if position is None else event.data | {"to_position": position - 1}
+
+    def store(self, header: Header, batch: list[Draft]) -> None:
+        """A session that can't be taken in takes no other of its store with it."""
+        if not self.sessions.setdefault(header.session, True):
+            return
+        try:
+            if batch[0].type == "session/start":
+                self.added += begin(self.writer, header, batch[0])
+            else:
+                self.added += take_in(self.writer, header.session, batch)
+            self.offered += len(batch)
+        except (ContradictingHeader, Invalid) as error:
+            if not self.left_alone(error, header):
+                raise
+
+    def left_alone(self, error: PlanstripError, header: Header | None = None) -> bool:
+        """Whether the session, by default the one that is read, was the only thing at fault."""
+        header = header or self.transcript.header
+        if header is None or not self.transcript.leave(header.session):
+            return False
+        self.sessions[header.session] = False
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(f"{self.transcript.path}: {error.detail:.300}")
+        return True
 
     def report(self, failure: str | None) -> FileReport:
         header = self.transcript.header
@@ -165,6 +209,8 @@ class _Taking:
         if missed > 0 and self.transcript.first_passed_over is not None:
             more = f" ({missed} lines passed over)" if missed > 1 else ""
             self.problems.append(f"{self.transcript.first_passed_over}{more}")
-        session = None if header is None else header.session
+        taken = [name for name, is_taken in self.sessions.items() if is_taken]
+        session = taken[0] if taken else None if header is None else header.session
         known = self.offered - self.added
-        return FileReport(self.transcript.path, session, self.added, known, tuple(self.problems), failure)
+        problems = tuple(self.problems)
+        return FileReport(self.transcript.path, session, self.added, known, problems, failure, tuple(taken[1:]))

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from planstrip.errors import StoreUnusable
 from planstrip.intake.imports import FileReport, take_new
 from planstrip.transcripts.detect import find, is_session_file
-from planstrip.transcripts.follow import Transcript
+from planstrip.transcripts.sources import Source, log_of, main_file, source_of
 from planstrip.writer import Writer
 
 STEP_MS: Final = 15  # a change is told after a pause of this length
@@ -46,9 +46,9 @@ class _Watch:
     stop: threading.Event
     on_report: Callable[[FileReport], None]
     _changed: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
-    _transcripts: dict[Path, Transcript] = field(default_factory=dict)
+    _transcripts: dict[Path, Source] = field(default_factory=dict)
     _told: dict[Path, set[str]] = field(default_factory=dict)  # the problems that were reported already
-    _stamps: dict[Path, tuple[int, int, int]] = field(default_factory=dict)
+    _stamps: dict[Path, tuple[int, ...]] = field(default_factory=dict)
 
     def run(self) -> None:
         while not self.stop.is_set():
@@ -87,7 +87,7 @@ class _Watch:
             return []
         while not self._changed.empty():
             changed.add(self._changed.get())
-        return [Path(name) for name in sorted(changed)]
+        return sorted({main_file(Path(name)) for name in changed})
 
     def _look(self, path: Path) -> None:
         """A path that changed: a file to be read on, or a directory that is new."""
@@ -119,7 +119,7 @@ class _Watch:
             self._transcripts.pop(path, None)
             self._stamps.pop(path, None)
             return
-        transcript = self._transcripts.setdefault(path, Transcript(path))
+        transcript = self._source(path)
         try:
             report = take_new(self.writer, transcript)
         except StoreUnusable as error:
@@ -130,6 +130,12 @@ class _Watch:
             return
         self._stamps[path] = stamp
         self._tell(report)
+
+    def _source(self, path: Path) -> Source:
+        found = self._transcripts.get(path)
+        if found is None or found.header is None:  # a file that has said nothing may have become another kind
+            found = self._transcripts[path] = source_of(path)
+        return found
 
     def _tell(self, report: FileReport) -> None:
         told = self._told.get(report.path)
@@ -193,12 +199,15 @@ def _nearest(path: Path) -> Path:
     return next((parent for parent in path.parents if os.path.isdir(parent)), path)
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """None where the file is gone. A database is written beside itself first."""
     try:
         stat = path.stat()
     except OSError:
         return None
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    own = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    beside = _stamp(log_of(path)) if log_of(path) != path else None
+    return own + (beside or ())
 
 
 def _identity(path: Path) -> Identity:

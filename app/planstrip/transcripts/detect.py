@@ -6,12 +6,21 @@ from pathlib import Path
 from typing import Final
 
 from planstrip.errors import UnreadableTranscript
-from planstrip.transcripts import deepseek_harness
+from planstrip.transcripts import acp, claude_code, codex, deepseek_harness, gemini_cli, kimi, qwen_code
 from planstrip.transcripts.adapter import Format
 from planstrip.transcripts.lines import Line, lines_of
+from planstrip.transcripts.opencode_database import is_database
 from planstrip.transcripts.records import parse
 
-FORMATS: Final = (deepseek_harness.FORMAT,)
+FORMATS: Final = (
+    deepseek_harness.FORMAT,
+    claude_code.FORMAT,
+    codex.FORMAT,
+    gemini_cli.FORMAT,
+    qwen_code.FORMAT,
+    kimi.FORMAT,
+    acp.FORMAT,
+)
 SUFFIXES: Final = (".jsonl", ".jsonl.zstd")
 
 
@@ -29,6 +38,8 @@ def find(path: Path) -> Iterator[Path]:
 
 def is_session_file(path: Path) -> bool:
     """Whether a file that was not named by a person is to be read. One that is corrupt is: it is to be reported."""
+    if path.name.startswith("opencode") and path.name.endswith(".db"):
+        return is_database(path)
     if not path.name.endswith(SUFFIXES):
         return False
     if path.name.startswith("session"):
