@@ -11,6 +11,7 @@ from typing import Final
 import uvicorn
 
 from planstrip.errors import UnusableSettings
+from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.guard import Guard
@@ -40,7 +41,8 @@ def run_server(settings: Settings, *, open_browser: bool = False) -> int:
     print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
-    server(guard, settings).run(sockets=[listener])
+    with delivering(_own_address(settings, listener), settings.secret):
+        server(guard, settings).run(sockets=[listener])
     return 0
 
 
@@ -77,3 +79,9 @@ def listen(host: str, port: int) -> socket.socket:
 
 def address_of(settings: Settings, listener: socket.socket) -> str:
     return settings.model_copy(update={"port": listener.getsockname()[1]}).base_url + "/"
+
+
+def _own_address(settings: Settings, listener: socket.socket) -> str:
+    """Where this process reaches itself: one that listens everywhere does on loopback as well."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - told apart, not bound
+    return address_of(settings.model_copy(update={"host": host}), listener).rstrip("/")
