@@ -67,10 +67,10 @@ def running(database: Path, **settings: object) -> Iterator[Panel]:
     guard = create_app(loaded)
     listener = listen("127.0.0.1", 0)
     uvicorn_server = server(guard, loaded)
+    parts: Parts = guard.app.state.parts  # type: ignore[attr-defined]
     thread = threading.Thread(target=uvicorn_server.run, kwargs={"sockets": [listener]})
     thread.start()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    parts: Parts = guard.app.state.parts  # type: ignore[attr-defined]
     try:
         with httpx.Client(base_url=url + loaded.root_path, timeout=TIMEOUT_S, trust_env=False) as client:
             yield Panel(url, client, parts)

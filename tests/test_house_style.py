@@ -35,6 +35,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "writer": {"events", "db", "errors", "tables", "eventlog"},
     "follower": BASE,
     "forgetting": BASE,
+    "refolding": LOG,
     "projection": BASE | {"eventlog", "plan"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
@@ -42,6 +43,8 @@ ARROWS: Final[dict[str, set[str]]] = {
     "progress": LOG | {"intake"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "status": {"settings", "errors", "paths"},
+    "acp": {"intake", "transcripts"},
+    "connect": {"connect", "errors", "hooks"},
 }
 MAY_IMPORT_ALL: Final = {"main", "cli", "serving", "demo", "__main__", "__init__"}
 

@@ -26,6 +26,14 @@ Policy = Annotated[
         show_default=False,
     ),
 ]
+ServerPolicy = Annotated[
+    bool | None,
+    typer.Option(
+        "--allow-parallel-in-progress/--no-allow-parallel-in-progress",
+        help="Whether several to-dos may be in progress at once. The running server's; required without one.",
+        show_default=False,
+    ),
+]
 Database = Annotated[str | None, typer.Option(help="Where the log is kept, such as sqlite:///plans.sqlite3.")]
 Paths = Annotated[list[Path], typer.Argument(help="Transcript files, or folders of them.")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on; 0 takes a free one.", show_default=False)]
@@ -91,6 +99,78 @@ def watch(paths: Paths, database_url: Database = None) -> None:
     from planstrip.progress import run_watch
 
     raise typer.Exit(run_watch(_database(database_url), paths))
+
+
+@app.command()
+def mcp(
+    session: Annotated[str | None, typer.Option(help="The session that is written.", show_default=False)] = None,
+    server: Annotated[
+        str | None, typer.Option(help="The panel to write through [http://127.0.0.1:8765].", show_default=False)
+    ] = None,
+    allow_parallel_in_progress: ServerPolicy = None,
+    database_url: Database = None,
+) -> None:
+    """Offer todo_write to one agent over MCP on standard input and output."""
+    from planstrip.intake.mcp_stdio import McpOptions, run_mcp
+
+    options = McpOptions(_database(database_url), session, server, allow_parallel_in_progress)
+    raise typer.Exit(run_mcp(options))
+
+
+@app.command()
+def hook(agent: Annotated[str, typer.Argument(help="Whose hook it is, such as claude-code.")]) -> None:
+    """Hand on what an agent's hook says on standard input; never fails, never waits."""
+    from planstrip.hooks.send import run
+
+    raise typer.Exit(run([agent]))  # a hook itself does not come here: __main__ takes the short way
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def acp(
+    command: Annotated[list[str], typer.Argument(help="The agent and its arguments, after --.")],
+    server: Annotated[str | None, typer.Option(help="The panel to write through.", show_default=False)] = None,
+    database_url: Database = None,
+) -> None:
+    """Stand between an editor and an ACP agent: pass every byte on, and record plans, turns and tool calls."""
+    from planstrip.acp import run_acp
+    from planstrip.intake.acp import Recorder, Sink, server_of
+
+    raise typer.Exit(run_acp(command, Recorder(Sink(server_of(server), _database(database_url)))))
+
+
+@app.command()
+def connect(
+    agent: Annotated[str, typer.Argument(help="claude-code, codex, opencode, gemini-cli, qwen-code, kimi or dsh.")],
+    print_only: Annotated[bool, typer.Option("--print", help="Only show what would be written.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Put the files back as they were.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="MCP from the running server, not over stdio.")] = False,
+    has_mcp: Annotated[bool, typer.Option("--mcp/--no-mcp", help="The MCP entry.")] = True,
+    has_hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="The hooks.")] = True,
+    server: Annotated[str | None, typer.Option(help="The panel [http://127.0.0.1:8765].", show_default=False)] = None,
+    allow_parallel_in_progress: ServerPolicy = None,
+) -> None:
+    """Put planstrip into an agent's own configuration: its MCP entry and its hooks."""
+    from planstrip.connect.run import Options, run_connect
+
+    options = Options(print_only, undo, http, server, allow_parallel_in_progress, has_mcp, has_hooks)
+    raise typer.Exit(run_connect(agent, options))
+
+
+@app.command()
+def status(
+    session: Annotated[str | None, typer.Option(help="The session's id.", show_default=False)] = None,
+    cwd: Annotated[str | None, typer.Option(help="The folder whose newest session it is [this one].")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    width: Annotated[int, typer.Option(help="How many characters the line may have.")] = 80,
+    server: Annotated[str | None, typer.Option(help="The panel to ask.", show_default=False)] = None,
+    database_url: Database = None,
+) -> None:
+    """One line for a terminal's status bar: 1/4 · Implement the fixture sample +1."""
+    from planstrip.status import run
+
+    named = {"session": session, "cwd": cwd, "width": str(width), "server": server, "database-url": database_url}
+    given = [part for name, value in named.items() if value is not None for part in (f"--{name}", value)]
+    raise typer.Exit(run(given + ["--json"] * as_json))  # a bar itself does not come here: see __main__
 
 
 @app.command()

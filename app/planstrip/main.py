@@ -12,13 +12,17 @@ from fastapi import FastAPI
 from planstrip import __version__
 from planstrip.db import open_engine, prepare
 from planstrip.follower import Follower
+from planstrip.intake.hooks import Hooks
+from planstrip.intake.mcp_http import McpEndpoint
 from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
+from planstrip.refolding import refold_outdated
 from planstrip.settings import Settings
 from planstrip.web import failures
 from planstrip.web.guard import Guard
 from planstrip.web.live import Hub
 from planstrip.web.routes import add_routes
+from planstrip.web.shortcut import Shortcut
 from planstrip.writer import Writer
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ def create_app(settings: Settings) -> Guard:
         title="planstrip",
         version=__version__,
         description="The live plan panel for coding agents.",
-        root_path=settings.root_path,
+        servers=[{"url": settings.root_path or "/"}],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -44,7 +48,9 @@ def create_app(settings: Settings) -> Guard:
         exception_handlers=failures.HANDLERS,
     )
     app.state.parts = parts
-    guard = app.state.guard = Guard(app, settings)
+    app.state.mcp = McpEndpoint(parts)
+    app.state.hooks = Hooks(parts)
+    guard = app.state.guard = Guard(Shortcut(app), settings)
     add_routes(app)
     return guard
 
@@ -62,18 +68,22 @@ def now_ms() -> int:
 
 def _lifespan(parts: Parts) -> Any:
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         hub = parts.hub
         hub.bind(asyncio.get_running_loop())
         follower = Follower(parts.engine, hub.is_watched, hub.wake)
         parts.writer.start()
         follower.start()
+        refolding = asyncio.create_task(asyncio.to_thread(refold_outdated, parts.engine, parts.writer))
         try:
             yield
         finally:
             hub.close()
+            await app.state.mcp.stop()
+            await asyncio.to_thread(app.state.hooks.stop)
             await asyncio.to_thread(follower.stop)
             await asyncio.to_thread(parts.writer.stop)
+            await refolding
             parts.engine.dispose()
 
     return lifespan

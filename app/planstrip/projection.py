@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, select, text
+from sqlalchemy import Connection, bindparam, delete, select, text, union
 
 from planstrip.eventlog import read
 from planstrip.events import Entry, ToolCall
@@ -161,6 +161,7 @@ def save(connection: Connection, session: str, standing: Standing) -> None:
 
 def rebuild(connection: Connection, session: str) -> Standing:
     """Drop the session's checkpoint and fold its whole log again. Needs a transaction that writes."""
+    _checkpoint(connection, session)  # says what is wrong with it
     connection.execute(delete(checkpoints).where(checkpoints.c.session == session))
     standing = current(connection, session)
     if standing.position:
@@ -175,9 +176,10 @@ def rebuild_all(connection: Connection, session_ids: Sequence[str]) -> None:
 
 
 def outdated(connection: Connection, limit: int) -> list[str]:
-    """Sessions whose row was written by another version of the fold."""
-    query = select(sessions.c.id).where(sessions.c.fold_version != VERSION).limit(limit)
-    return list(connection.execute(query).scalars())
+    """Sessions whose row or checkpoint was written by another version of the fold."""
+    rows = select(sessions.c.id).where(sessions.c.fold_version != VERSION)
+    kept = select(checkpoints.c.session).where(checkpoints.c.version != VERSION)
+    return list(connection.execute(union(rows, kept).limit(limit)).scalars())
 
 
 def _newest(connection: Connection, session: str, until: int, type_: str, skip: int = 0) -> int | None:

@@ -37,9 +37,3 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield page
     assert [error for error in errors if not any(known in error for known in EXPECTED)] == []
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "tests/browser" in item.nodeid:
-            item.add_marker(pytest.mark.browser)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import FLAGS, find_or_install
@@ -28,11 +27,6 @@ def test_the_token_opens_the_page_that_was_asked_for(page: Page, database: Path)
         sign_in(page, panel.url)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="over plain HTTP a browser sends neither Origin (Referrer-Policy: no-referrer) nor Sec-Fetch-Site, so the"
-    ' form is refused; `<meta name="referrer" content="same-origin">` in sign_in.html has it send its Origin',
-)
 def test_so_it_does_on_a_host_of_the_local_network_without_tls(browser: Browser, database: Path) -> None:
     rules = "--host-resolver-rules=MAP plans.example 127.0.0.1"
     other = browser.browser_type.launch(executable_path=find_or_install(), args=[*FLAGS, rules])

@@ -171,7 +171,7 @@ def test_agents_are_called_by_their_names() -> None:
 
 
 def test_a_board_row_names_the_active_todo_and_how_many_more() -> None:
-    listed = Listed("s", "codex", None, None, None, 9, 5_000, Counts(1, 3, 0), "实现", "working")
+    listed = Listed("s", "codex", None, None, None, 9, 5_000, Counts(1, 3, 0), "实现", "working", is_outdated=False)
     row = labels.board_row(listed, "/sessions/s", ZH)
     assert (row.title, row.agent, row.active, row.suffix, row.suffix_name) == (
         "s",

@@ -12,6 +12,7 @@ from planstrip.errors import Conflict, Invalid
 from planstrip.eventlog import DERIVED, Append, Appended, Draft
 from planstrip.events import SessionRewind, SessionStart, ViewerRestore, ViewerRetire, decode, encode
 from planstrip.intake.check import MAX_BATCH_BYTES, MAX_BATCH_EVENTS, check_session_id
+from planstrip.intake.mcp_calls import without_ours
 from planstrip.plan.fold import Plan
 from planstrip.plan.todos import Problem
 from planstrip.writer import Writer
@@ -31,7 +32,7 @@ async def record(
 def take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> int:
     """Append what an agent wrote, in batches; returns how many events were new. Never raises Conflict for a key."""
     added = 0
-    for batch in _batches(drafts):
+    for batch in _batches(without_ours(writer.engine, session, drafts)):
         added += writer.append_blocking(_append(session, batch, takes_in=True)).added
     return added
 

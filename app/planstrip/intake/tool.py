@@ -1,14 +1,14 @@
 """The `todo_write` tool: its description, what it accepts, and what a call leaves in the log (spec.md §3)."""
 
-import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from random import getrandbits
 from typing import Any, Final
 
 from planstrip.errors import Invalid, TooLarge
 from planstrip.eventlog import Draft
-from planstrip.events import STATUSES, Failure, Todo, TodoWrite, ToolCall, ToolResult, encode
+from planstrip.events import STATUSES, Failure, Todo, TodoWrite, ToolCall, ToolResult, encode, size_bytes
 from planstrip.intake.check import MAX_EVENT_BYTES, shown
 from planstrip.intake.record import record
 from planstrip.plan.todos import Counts, Problem, count, limit_problems, tool_problems, trim
@@ -55,20 +55,19 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`position` is that of the `todo/write`; the log's head is one further."""
+    """`position` is that of the `todo/write`; the log's head is one further. `listed` is `todos` as JSON."""
 
     todos: tuple[Todo, ...]
+    listed: str
     counts: Counts
     text: str
     position: int
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "todos": [asdict(todo) for todo in self.todos],
-            "counts": {name: getattr(self.counts, name) for name in ("pending", "in_progress", "completed")},
-            "text": self.text,
-            "position": self.position,
-        }
+    def as_json(self) -> str:
+        """`{todos, counts, text, position}`."""
+        counts = {name: getattr(self.counts, name) for name in ("pending", "in_progress", "completed")}
+        rest = encode({"counts": counts, "text": self.text, "position": self.position})
+        return f'{{"todos":{self.listed},{rest[1:]}'
 
 
 def description(*, allow_parallel_in_progress: bool) -> str:
@@ -76,26 +75,54 @@ def description(*, allow_parallel_in_progress: bool) -> str:
     return _DESCRIPTION.format(active=_PARALLEL if allow_parallel_in_progress else _SINGLE)
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a call came: the client's `call_id` if it gave one, and what is recorded `before` it, in the same append.
+
+    `key` names the call in its session: one that comes again is recorded once. `is_told`: a hook or a transcript has
+    told the call itself, so that only what came of it is added.
+    """
+
+    call_id: str | None = None
+    key: str | None = None
+    before: Sequence[Draft] = ()
+    is_told: bool = False
+
+    def drafts(self, own: list[Draft]) -> list[Draft]:
+        if self.is_told:
+            own = [draft for draft in own if draft.type != "tool/call"]
+        if self.key is not None:
+            own = [replace(draft, key=f"{self.key}/{draft.type}") for draft in own]
+        return [*self.before, *own]
+
+
 async def todo_write(
-    writer: Writer, session: str, arguments: Mapping[str, Any], raw: str, *, allow_parallel_in_progress: bool
+    writer: Writer,
+    session: str,
+    arguments: Mapping[str, Any],
+    raw: str,
+    *,
+    allow_parallel_in_progress: bool,
+    way: Way = Way(),
 ) -> Answer:
     """One call of the tool. `raw` is the string that the model sent, `arguments` what it parses to.
 
     Raises Invalid with the reason, after recording the refused call; Invalid or TooLarge for a list over the limits,
-    with nothing recorded.
+    with nothing recorded; Conflict for a `way.key` that names another call.
     """
     todos, problems = check(arguments, allow_parallel_in_progress=allow_parallel_in_progress)
-    call = ToolCall(f"call_{secrets.token_hex(8)}", NAME, raw)
+    call = ToolCall(way.call_id or f"call_{getrandbits(64):016x}", NAME, raw)
     if problems:
         refusal = Invalid.of(problems)
-        await record(writer, session, _refused(call, refusal.detail))
+        await record(writer, session, way.drafts(_refused(call, refusal.detail)))
         raise refusal
     counts = count(todos)
     text = (
         f"Updated todo list: {counts.pending} pending, {counts.in_progress} in progress, {counts.completed} completed."
     )
-    appended = await record(writer, session, _accepted(call, todos, text))
-    return Answer(todos, counts, text, appended.positions[1])
+    listed = encode([{"content": todo.content, "status": todo.status} for todo in todos])
+    appended = await record(writer, session, way.drafts(_accepted(call, todos, listed, text)))
+    return Answer(todos, listed, counts, text, appended.positions[-2])
 
 
 def check(arguments: Mapping[str, Any], *, allow_parallel_in_progress: bool) -> tuple[tuple[Todo, ...], list[Problem]]:
@@ -157,16 +184,17 @@ def _fault(path: str, message: str) -> Problem:
     return Problem(path[:200], f"invalid arguments: {path[:200]} {message}")
 
 
-def _accepted(call: ToolCall, todos: tuple[Todo, ...], text: str) -> list[Draft]:
+def _accepted(call: ToolCall, todos: tuple[Todo, ...], listed: str, text: str) -> list[Draft]:
+    """`listed` goes in as it is: the list is encoded once, for the log and for the answer."""
     result = ToolResult(call.call_id, is_error=False, text=text)
-    listed = [{"content": todo.content, "status": todo.status} for todo in todos]
+    written = f'{{"todos":{listed},"call_id":{encode(call.call_id)}}}'
     drafts = [
         _call_draft(call),
-        _draft("todo/write", TodoWrite(todos, call.call_id), {"todos": listed, "call_id": call.call_id}),
+        Draft("todo/write", TodoWrite(todos, call.call_id), written),
         _draft("tool/result", result, {"call_id": call.call_id, "is_error": False, "text": text}),
     ]
     for draft in drafts:
-        size = len(draft.data.encode())
+        size = size_bytes(draft.data)
         if size > MAX_EVENT_BYTES:
             raise TooLarge(f"the call makes a {draft.type} of {size} bytes; at most {MAX_EVENT_BYTES} are taken")
     return drafts

@@ -14,7 +14,7 @@ from planstrip.errors import NotFound
 from planstrip.eventlog import read_stored
 from planstrip.intake.check import check_session_id
 from planstrip.intake.rest import viewer_act
-from planstrip.parts import Parts, parts_of
+from planstrip.parts import parts_of
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import State
 from planstrip.plan.todos import Counts
@@ -39,9 +39,7 @@ def get_sessions(
 ) -> Response:
     """The sessions, the newest last event first."""
     parts = parts_of(request)
-    refold_outdated(parts)
-    with parts.engine.connect() as connection:
-        listed, following = list_sessions(connection, Filters(q, agent, state, cwd), parts.clock(), limit, after)
+    listed, following = list_sessions(parts, Filters(q, agent, state, cwd), limit, after)
     return JSONResponse({"sessions": [_listed(session) for session in listed], "next": following})
 
 
@@ -138,17 +136,10 @@ def require_session(connection: Connection, session: str) -> int:
     return int(head)
 
 
-def refold_outdated(parts: Parts) -> None:
-    """Rows that another version of the fold wrote are folded again before they are listed."""
-    with parts.engine.connect() as connection:
-        outdated = projection.outdated(connection, 1_000)
-    if outdated:
-        parts.writer.run_blocking(lambda connection: projection.rebuild_all(connection, outdated))
-
-
 def _listed(session: Listed) -> dict[str, object]:
     shown = asdict(session)
-    del shown["active"]
+    for name in ("active", "is_outdated"):
+        del shown[name]
     return shown
 
 

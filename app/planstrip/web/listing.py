@@ -4,14 +4,17 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, get_args
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 
 from planstrip.errors import Invalid
 from planstrip.events import MAX_TIME_MS
+from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
 from planstrip.plan.todos import Counts, Problem
+from planstrip.projection import VERSION, rebuild_all
 from planstrip.tables import sessions
 
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -31,6 +34,7 @@ class Listed:
     counts: Counts
     active: str | None
     state: State
+    is_outdated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +46,30 @@ class Filters:
 
 
 def list_sessions(
-    connection: Connection, filters: Filters, now: int, limit: int, after: str | None = None
+    parts: Parts, filters: Filters, limit: int, after: str | None = None
 ) -> tuple[Sequence[Listed], str | None]:
-    """The page after the cursor `after`, and the next cursor (None at the end). Raises Invalid for a bad argument."""
+    """The page after the cursor `after`, and the next cursor (None at the end). Raises Invalid for a bad argument.
+
+    Rows that another version of the fold wrote are folded again first.
+    """
+    page = _page(parts, filters, limit, after)
+    outdated = [session.id for session in page[0] if session.is_outdated]
+    if outdated:
+        parts.writer.run_blocking(partial(rebuild_all, session_ids=outdated))
+        page = _page(parts, filters, limit, after)
+    return page
+
+
+def _page(parts: Parts, filters: Filters, limit: int, after: str | None) -> tuple[Sequence[Listed], str | None]:
+    now = parts.clock()
     query = (
         select(sessions)
         .where(*_conditions(filters, now), *_beyond(after))
         .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
         .limit(limit + 1)
     )
-    rows = connection.execute(query).all()
+    with parts.engine.connect() as connection:
+        rows = connection.execute(query).all()
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
     return [_listed(row, now) for row in rows[:limit]], following
 
@@ -59,9 +77,18 @@ def list_sessions(
 def _listed(row: Any, now: int) -> Listed:
     condition: Condition = row.condition
     counts = Counts(row.completed, row.in_progress, row.pending)
-    state = state_of(condition, row.updated_at, now)
     return Listed(
-        row.id, row.agent, row.title, row.cwd, row.parent, row.position, row.updated_at, counts, row.active, state
+        id=row.id,
+        agent=row.agent,
+        title=row.title,
+        cwd=row.cwd,
+        parent=row.parent,
+        position=row.position,
+        updated_at=row.updated_at,
+        counts=counts,
+        active=row.active,
+        state=state_of(condition, row.updated_at, now),
+        is_outdated=row.fold_version != VERSION,
     )
 
 

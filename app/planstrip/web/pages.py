@@ -12,7 +12,6 @@ from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.web import labels
-from planstrip.web.api import refold_outdated
 from planstrip.web.contexts import BoardPage, EmbedPage, Frame, Partial, SessionPage
 from planstrip.web.languages import negotiate, translations
 from planstrip.web.links import older_url, session_url, stream_url
@@ -24,9 +23,7 @@ BOARD_ROWS: Final = 50
 def board(request: Request) -> Response:
     parts, query, lang = parts_of(request), request.query_params, language(request)
     filters = Filters(query.get("q"), query.get("agent"), query.get("state"), query.get("cwd"))
-    refold_outdated(parts)
-    with parts.engine.connect() as connection:
-        listed, following = list_sessions(connection, filters, parts.clock(), BOARD_ROWS, query.get("after"))
+    listed, following = list_sessions(parts, filters, BOARD_ROWS, query.get("after"))
     tr = translations(lang)
     root = parts.settings.root_path
     kept = {name: value for name, value in query.items() if name in ("lang", "theme")}

@@ -21,6 +21,7 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("GET", "/sessions/{session}/rows", "pages:older_rows"),
     ("GET", "/embed/{session}", "pages:embed"),
     ("GET", "/sign-in", "signin:sign_in_page"),
+    ("GET", "/embed-refused", "signin:embed_refused"),
     ("POST", "/sign-in", "signin:sign_in"),
     ("GET", "/docs", "docs:docs_page"),
     ("GET", "/openapi.json", "docs:document"),
@@ -28,7 +29,8 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("GET", "/favicon.ico", "static:favicon"),
 )
 
-# Without FastAPI's own layer, which costs a third of what a write may (checked.md, Ingest) and gives a stream nothing.
+# Without FastAPI's own layer, which gives a stream nothing. A `todo_write` comes in by `shortcut`; here it is for
+# other methods, which get their 405.
 BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("POST", "/api/sessions/{session}/todo_write", rest.post_todo_write),
     ("GET", "/sessions/{session}/stream", stream.session_stream),

@@ -8,8 +8,9 @@ from starlette.responses import RedirectResponse, Response
 
 from planstrip.intake.payload import content_type, read_body, text_of
 from planstrip.parts import parts_of
-from planstrip.web.contexts import SignInPage
+from planstrip.web.contexts import ErrorPage, SignInPage
 from planstrip.web.guard import COOKIE, COOKIE_MAX_AGE_S, STATUS, Guard
+from planstrip.web.languages import translations
 from planstrip.web.pages import frame, html, language
 
 MAX_FORM_BYTES = 16 * 1024
@@ -17,6 +18,15 @@ MAX_FORM_BYTES = 16 * 1024
 
 async def sign_in_page(request: Request) -> Response:
     return _page(request, request.query_params.get("next", ""), request.scope.get(STATUS, 200), is_wrong=False)
+
+
+async def embed_refused(request: Request) -> Response:
+    """What a frame without its token shows: signing in there would lead nowhere, since a frame takes no cookie."""
+    parts, lang = parts_of(request), language(request)
+    tr = translations(lang)
+    detail = tr.gettext("This frame needs the panel's token in its address: /embed/…?token=…")
+    page = ErrorPage(frame(request, lang), 401, tr.gettext("Token needed"), detail)
+    return html(parts, "error.html", lang, page, 401)
 
 
 async def sign_in(request: Request) -> Response:

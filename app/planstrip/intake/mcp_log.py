@@ -1,0 +1,211 @@
+"""An MCP call into the log: who it is, where a turn begins, and the tool's own events, in one append (spec.md §4)."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Protocol
+
+from sqlalchemy import Connection, Engine, bindparam, func, select, text
+
+from planstrip import projection
+from planstrip.errors import Conflict, PlanstripError
+from planstrip.eventlog import Draft
+from planstrip.events import ToolCall, decode, encode
+from planstrip.intake.check import check_data
+from planstrip.intake.mcp_caller import Caller
+from planstrip.intake.mcp_calls import KEYS, new_call_id
+from planstrip.intake.record import record
+from planstrip.intake.tool import Way, todo_write
+from planstrip.plan.todos import Counts
+from planstrip.tables import MARKED, events, sessions
+from planstrip.writer import Writer
+
+LATELY: Final = 20  # calls, parallel ones among them, that another door may have told before this one
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model reads."""
+
+    text: str
+    is_error: bool = False
+
+
+class Plans(Protocol):
+    """Where calls go. `arrive`: a client connected; `read`: the plan as JSON, None without such a session."""
+
+    async def policy(self) -> bool: ...
+    async def arrive(self, caller: Caller) -> None: ...
+    async def write(self, caller: Caller, arguments: Mapping[str, Any]) -> Reply: ...
+    async def read(self, session: str) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedPlans:
+    """The log of this process."""
+
+    engine: Engine
+    writer: Writer
+    allow_parallel_in_progress: bool
+
+    async def policy(self) -> bool:
+        return self.allow_parallel_in_progress
+
+    async def arrive(self, caller: Caller) -> None:
+        """A session that was there before begins a turn, unless it just did."""
+        known = await asyncio.to_thread(self._look, caller)
+        if known.position > known.turn_position and not known.has_other_turns:
+            key = None if caller.connection is None else f"{KEYS}connect/{caller.connection}"
+            await self._begin(caller.session, _turn_start(known, key))
+
+    async def write(self, caller: Caller, arguments: Mapping[str, Any]) -> Reply:
+        """Never raises for what the model can mend: it reads the reason."""
+        try:
+            raw = encode(arguments)
+        except (ValueError, RecursionError) as error:
+            return Reply(f"invalid arguments: they cannot be stored: {error!s:.100}", is_error=True)
+        try:
+            known = await asyncio.to_thread(self._look, caller)
+            return Reply(await self._write(caller, arguments, raw, known))
+        except PlanstripError as error:
+            return Reply(error.detail, is_error=True)
+
+    async def read(self, session: str) -> str | None:
+        return await asyncio.to_thread(self._read, session)
+
+    async def _write(self, caller: Caller, arguments: Mapping[str, Any], raw: str, known: "Known") -> str:
+        call_id = caller.call_id or new_call_id()
+        policy = self.allow_parallel_in_progress
+        for way in (
+            Way(call_id, f"{KEYS}{caller.turn or ''}/{call_id}", _before(caller, known), known.is_told),
+            Way(call_id, f"{KEYS}again/{secrets.token_hex(8)}"),
+        ):
+            try:
+                answer = await todo_write(
+                    self.writer, caller.session, arguments, raw, allow_parallel_in_progress=policy, way=way
+                )
+                return answer.text
+            except Conflict:  # call ids repeat, and two calls may open a session at once: then it is a call of its own
+                continue
+        raise AssertionError("nothing else has the second way's key")
+
+    async def _begin(self, session: str, turn: Draft) -> None:
+        try:
+            await record(self.writer, session, [turn])
+        except Conflict:
+            return  # the same connection has begun it
+
+    def _look(self, caller: Caller) -> "Known":
+        with self.engine.connect() as connection:
+            return look(connection, caller)
+
+    def _read(self, session: str) -> str | None:
+        with self.engine.connect() as connection:
+            if connection.execute(_SESSION, {"session": session}).first() is None:
+                return None
+            standing = projection.current(connection, session)
+        plan = standing.plan
+        return json.dumps(
+            {
+                "session": session,
+                "position": standing.position,
+                "todos": [asdict(todo) for todo in plan.todos] if plan else None,
+                "counts": asdict(plan.counts if plan else Counts()),
+            },
+            ensure_ascii=False,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the log holds of a session.
+
+    `has_other_turns`: a hook or a transcript tells its turns; `is_told`: one of them told of this call.
+    """
+
+    agent: str | None
+    position: int
+    turns: int
+    turn_position: int
+    has_turn: bool
+    has_other_turns: bool
+    is_told: bool = False
+
+
+def look(connection: Connection, caller: Caller) -> Known:
+    parameters = {"session": caller.session}
+    row = connection.execute(_SESSION, parameters).first()
+    if row is None:
+        return Known(None, 0, 0, 0, has_turn=False, has_other_turns=False)
+    turns: int = connection.execute(_TURNS, parameters).scalar_one()
+    newest = connection.execute(_NEWEST_TURN, parameters).first()
+    has_turn = bool(caller.turn) and (
+        connection.execute(_BY_KEY, parameters | {"key": _turn_key(caller)}).first() is not None
+    )
+    first_key = connection.execute(_FIRST, parameters).scalar()
+    is_ours = _is_ours(newest.key) if newest else first_key is None or _is_ours(first_key)
+    return Known(
+        row.agent,
+        row.position,
+        turns,
+        newest.position if newest else 0,
+        has_turn=has_turn,
+        has_other_turns=not is_ours,
+        is_told=_is_told(connection, caller),
+    )
+
+
+def _is_told(connection: Connection, caller: Caller) -> bool:
+    """Whether one of the newest calls is this one, as another door has seen it."""
+    if caller.call_id is None:
+        return False
+    newest = connection.execute(_NEWEST_CALLS, {"session": caller.session})
+    calls = (decode("tool/call", data) for key, data in newest if not _is_ours(key))
+    return any(isinstance(call, ToolCall) and call.call_id == caller.call_id for call in calls)
+
+
+def _is_ours(key: str | None) -> bool:
+    return key is not None and key.startswith(KEYS)
+
+
+def _before(caller: Caller, known: Known) -> list[Draft]:
+    drafts = []
+    if known.agent is None:
+        start = {"agent": caller.agent, "cwd": caller.cwd, "parent": caller.parent}
+        given = {name: value for name, value in start.items() if value is not None}
+        drafts.append(check_data("session/start", given, key=f"{KEYS}start", path="session"))
+    if caller.turn is not None and not known.has_turn and not known.has_other_turns:
+        drafts.append(_turn_start(known, _turn_key(caller)))
+    return drafts
+
+
+def _turn_start(known: Known, key: str | None) -> Draft:
+    return check_data("turn/start", {"turn": known.turns + 1}, key=key or f"{KEYS}turn-{known.turns + 1}")
+
+
+def _turn_key(caller: Caller) -> str:
+    return f"{KEYS}turn/{caller.turn}"
+
+
+_SESSION: Final = select(sessions.c.agent, sessions.c.position).where(sessions.c.id == bindparam("session"))
+_OF_TURNS: Final = (
+    events.c.session == bindparam("session"),
+    text(MARKED),  # verbatim, or SQLite does not use the index
+    events.c.type == "turn/start",
+)
+_TURNS: Final = select(func.count()).where(*_OF_TURNS)
+_NEWEST_TURN: Final = (
+    select(events.c.position, events.c.key).where(*_OF_TURNS).order_by(events.c.position.desc()).limit(1)
+)
+_NEWEST_CALLS: Final = (
+    select(events.c.key, events.c.data)
+    .where(events.c.session == bindparam("session"), text(MARKED), events.c.type == "tool/call")
+    .order_by(events.c.position.desc())
+    .limit(LATELY)
+)
+_FIRST: Final = select(events.c.key).where(events.c.session == bindparam("session"), events.c.position == 1)
+_BY_KEY: Final = select(events.c.position).where(
+    events.c.session == bindparam("session"), events.c.key == bindparam("key")
+)
