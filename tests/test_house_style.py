@@ -41,6 +41,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "intake", "hooks", "web"},
     "progress": LOG | {"intake"},
+    "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "status": {"settings", "errors", "paths"},
     "acp": {"intake", "transcripts"},

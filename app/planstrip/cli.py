@@ -66,6 +66,7 @@ def serve(
         str | None, typer.Option(help="Who may frame /embed: CSP sources.", show_default=False)
     ] = None,
     root_path: Annotated[str | None, typer.Option(help="The prefix it is mounted below.", show_default=False)] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
     """Serve the panel."""
@@ -82,7 +83,7 @@ def serve(
         frame_ancestors=frame_ancestors,
         root_path=root_path,
     )
-    raise typer.Exit(run_server(settings, open_browser=open_browser))
+    raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
 
 @app.command(name="import")
@@ -94,11 +95,16 @@ def import_(paths: Paths, database_url: Database = None) -> None:
 
 
 @app.command()
-def watch(paths: Paths, database_url: Database = None) -> None:
-    """Import agents' transcripts and follow them as they grow."""
+def watch(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Transcript files, or folders of them.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only this agent's; may be given several times.")] = None,
+    database_url: Database = None,
+) -> None:
+    """Import agents' transcripts and follow them as they grow: those named, or every known agent's on this machine."""
     from planstrip.progress import run_watch
+    from planstrip.transcribing import folders_of
 
-    raise typer.Exit(run_watch(_database(database_url), paths))
+    raise typer.Exit(run_watch(_database(database_url), paths or folders_of(agent or [])))
 
 
 @app.command()

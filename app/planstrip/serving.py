@@ -4,7 +4,9 @@ import logging
 import signal
 import socket
 import sys
+import threading
 import webbrowser
+from contextlib import ExitStack
 from types import FrameType
 from typing import Final
 
@@ -25,15 +27,17 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
         self._guard = guard
+        self.ending = threading.Event()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in order, with exit code 0: uvicorn's own would raise the signal again at the end."""
+        self.ending.set()
         self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
 
-def run_server(settings: Settings, *, open_browser: bool = False) -> int:
+def run_server(settings: Settings, *, open_browser: bool = False, is_watching: bool = False) -> int:
     """Serve until a signal. Raises UnusableSettings when the address cannot be had, StoreUnusable for the database."""
     guard = create_app(settings)
     listener = listen(settings.host, settings.port)
@@ -41,8 +45,15 @@ def run_server(settings: Settings, *, open_browser: bool = False) -> int:
     print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
-    with delivering(_own_address(settings, listener), settings.secret):
-        server(guard, settings).run(sockets=[listener])
+    running = server(guard, settings)
+    with ExitStack() as beside:
+        beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
+        if is_watching:
+            from planstrip.transcribing import folders_of, transcribing
+
+            writer = guard.app.state.parts.writer  # type: ignore[attr-defined]
+            beside.enter_context(transcribing(writer, folders_of([]), running.ending))
+        running.run(sockets=[listener])
     return 0
 
 

@@ -106,10 +106,10 @@ class _Watch:
     def _rescan(self) -> float:
         """Read what changed unnoticed; returns when to look again, so that looking costs 2 % of the time at most."""
         start = time.monotonic()
-        for path in self.paths:
-            for file in find(path):
-                if self._stamps.get(file) != _stamp(file):
-                    self._read(file)
+        stamps = {file: _stamp(file) for path in self.paths for file in find(path)}
+        changed = [file for file, stamp in stamps.items() if self._stamps.get(file) != stamp]
+        for file in sorted(changed, key=lambda file: _written_at(stamps[file]), reverse=True):  # the newest first
+            self._read(file)
         end = time.monotonic()
         return end + max(RESCAN_S, 50 * (end - start))
 
@@ -208,6 +208,10 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     own = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     beside = _stamp(log_of(path)) if log_of(path) != path else None
     return own + (beside or ())
+
+
+def _written_at(stamp: tuple[int, ...] | None) -> int:
+    return stamp[2] if stamp else 0
 
 
 def _identity(path: Path) -> Identity:
