@@ -11,6 +11,7 @@ STATUSES: Final[tuple[Status, ...]] = ("pending", "in_progress", "completed")
 MAX_TIME_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last that datetime holds
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_DECODER: Final = json.JSONDecoder()
 _FORBID_UNKNOWN_KEYS: Final = {"extra": "forbid", "strict": True}
 
 
@@ -214,7 +215,8 @@ def decode(type_: str, data: str) -> Event:
     if reader is None:
         return Unknown(type_)
     try:
-        return reader(json.loads(data))
+        parsed, end = _DECODER.raw_decode(data)  # as json.loads, without its looking for white space around
+        return reader(parsed if end == len(data) else json.loads(data))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return Unknown(type_)
 
