@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +43,10 @@ class Store:
             writer.engine.dispose()
 
 
+def is_todo_write(call: ToolCall) -> bool:
+    return call.name == "todo_write"
+
+
 @dataclass
 class Log:
     writer: Writer
@@ -63,7 +67,7 @@ class Log:
     def plans(self, session: str) -> list[list[dict[str, str]]]:
         return [listed(e.event.todos) for e in self.entries(session) if isinstance(e.event, TodoWrite)]
 
-    def summary(self, session: str) -> dict[str, object]:
+    def summary(self, session: str, is_plan: Callable[[ToolCall], bool] = is_todo_write) -> dict[str, object]:
         """What expected.json says of a file."""
         entries = self.entries(session)
         with self.writer.engine.connect() as connection:
@@ -77,7 +81,7 @@ class Log:
             "parent": starts[0].parent,
             "turns": _turns(entries),
             "plans": self.plans(session),
-            "rejected": _rejected(entries),
+            "rejected": _rejected(entries, is_plan),
             "final": None if plan is None else listed(plan.todos),
         }
 
@@ -96,8 +100,9 @@ def _turns(entries: Sequence[Entry]) -> list[dict[str, object]]:
     return turns
 
 
-def _rejected(entries: Sequence[Entry]) -> int:
-    calls = sum(isinstance(entry.event, ToolCall) and entry.event.name == "todo_write" for entry in entries)
+def _rejected(entries: Sequence[Entry], is_plan: Callable[[ToolCall], bool]) -> int:
+    """Plan calls that were recorded and not accepted."""
+    calls = sum(isinstance(entry.event, ToolCall) and is_plan(entry.event) for entry in entries)
     return calls - sum(isinstance(entry.event, TodoWrite) and entry.event.call_id is not None for entry in entries)
 
 

@@ -1,9 +1,7 @@
 """ACP's wire: what expected.json says of each log, and what each message of both versions becomes."""
 
 import json
-import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,17 +14,10 @@ from planstrip.transcripts.acp import CLIENT, SERVER, AcpWire
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.records import parse
 from tests.intake.conftest import Log, Store
+from tests.transcripts.walking import FIXTURES, FUZZ, expected_of
 
-SAMPLES: Final = Path(__file__).parents[2] / "fixtures" / "acp"
-EXPECTED: Final[dict[str, Any]] = json.loads((SAMPLES / "expected.json").read_text())
-FUZZ: Final = int(os.environ.get("PLANSTRIP_FUZZ", "300"))
-
-
-@pytest.fixture
-def store(tmp_path: Path, empty_log: bytes) -> Iterator[Store]:
-    store = Store(tmp_path, empty_log)
-    yield store
-    store.close()
+SAMPLES: Final = FIXTURES / "acp"
+EXPECTED: Final = expected_of("acp")
 
 
 class Wire:

@@ -1,77 +1,47 @@
 """Claude Code transcripts taken in: what expected.json says, at every cut, and whatever stands in a row."""
 
 import json
-import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from planstrip.errors import UnreadableTranscript
-from planstrip.events import Entry, TodoWrite, ToolCall, TurnStart
+from planstrip.events import ToolCall, TurnStart
 from planstrip.intake.check import check_data
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.follow import Transcript
 from tests.intake.conftest import Log, Store
+from tests.transcripts.walking import FIXTURES, FUZZ, cases, expected_of, poisoned, read
 
-SAMPLES = Path(__file__).parents[2] / "fixtures" / "claude-code"
-SHARED = Path(os.environ.get("PLANSTRIP_SAMPLES", Path(__file__).parents[3] / "shared" / "samples"))
-EXPECTED: dict[str, Any] = json.loads((SAMPLES / "expected.json").read_text())
+SAMPLES = FIXTURES / "claude-code"
+EXPECTED = expected_of("claude-code")
 PLAIN = [name for name in EXPECTED if name.endswith(".jsonl")]
 PLAN_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate")
-FUZZ: Final = int(os.environ.get("PLANSTRIP_FUZZ", "300"))
 KILLED = "tasks-killed-and-resumed.jsonl"
 TASKS = "tasks-parallel-delete/transcript.jsonl"
 OLD = "public-v1.0.108-cjk-sidechain.jsonl"
 
 
-@pytest.fixture
-def store(tmp_path: Path, empty_log: bytes) -> Iterator[Store]:
-    store = Store(tmp_path, empty_log)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def log(store: Store) -> Log:
-    return store.fresh()
-
-
-def cases() -> list[Any]:
-    """Every file of this checkout's samples, and of the shared ones where they are at hand."""
-    found = [pytest.param(SAMPLES / name, expected, id=name) for name, expected in EXPECTED.items()]
-    if (SHARED / "expected.json").exists():
-        for name, expected in json.loads((SHARED / "expected.json").read_text()).items():
-            if name.startswith("claude-code/"):
-                found.append(pytest.param(SHARED / name, expected, id=f"shared:{name}"))
-    return found
+def is_plan(call: ToolCall) -> bool:
+    return call.name in PLAN_TOOLS
 
 
 def summary(log: Log, session: str) -> dict[str, Any]:
-    entries = log.entries(session)
-    told = log.summary(session)
+    told = log.summary(session, is_plan)
     plans = log.plans(session)
     if len(plans) > 12:
         told["plans"] = {"count": len(plans), "first": plans[0], "last": plans[-1]}
-    return told | {"rejected": rejected(entries)}
-
-
-def rejected(entries: Sequence[Entry]) -> int:
-    calls = sum(isinstance(entry.event, ToolCall) and entry.event.name in PLAN_TOOLS for entry in entries)
-    return calls - sum(isinstance(entry.event, TodoWrite) for entry in entries)
-
-
-def read(path: Path) -> list[Adapted]:
-    return list(Transcript(path).events())
+    return told
 
 
 def plans(events: Sequence[Adapted]) -> list[object]:
     return [event.data["todos"] for event in events if event.type == "todo/write"]
 
 
-@pytest.mark.parametrize(("path", "expected"), cases())
+@pytest.mark.parametrize(("path", "expected"), cases("claude-code"))
 def test_each_sample_gives_what_is_expected_of_it(log: Log, path: Path, expected: dict[str, Any]) -> None:
     assert log.take(path).failed == 0
     assert summary(log, expected["session"]) == expected
@@ -184,7 +154,6 @@ def test_mutated_rows_never_crash_and_every_plan_is_valid(tmp_path: Path) -> Non
         assert len(set(keys)) == len(keys)
 
 
-POISON: list[object] = [None, True, -1, 2**70, 1e400, "", "x" * 300, "\ud800", [], [[]], {}, {"kind": 5}, [{"type": 3}]]
 BYTES = (b"\xff", b"\0", b'"', b"}", b"\\ud800", b"9" * 5_000, b"[" * 3_000)
 
 
@@ -199,14 +168,6 @@ def mutated(lines: list[bytes], chance: random.Random) -> list[bytes]:
         kept.insert(chance.randrange(len(kept)), kept[chance.randrange(len(kept))])
         kept.insert(chance.randrange(len(kept)), kept.pop(chance.randrange(len(kept))))
     return [line for line in kept if chance.random() > rate]
-
-
-def poisoned(value: Any, chance: random.Random, rate: float) -> Any:
-    if chance.random() < rate:
-        return chance.choice(POISON)
-    if isinstance(value, dict):
-        return {key: poisoned(item, chance, rate) for key, item in value.items() if chance.random() > rate / 2}
-    return [poisoned(item, chance, rate) for item in value] if isinstance(value, list) else value
 
 
 def test_what_is_left_of_mutated_rows_is_stored_once(store: Store, tmp_path: Path) -> None:
