@@ -83,7 +83,7 @@ def current(connection: Connection, session: str) -> Standing:
 def view(connection: Connection, session: str) -> View:
     """The session as its page shows it: what stands, and the newest rows. The cost does not grow with the log."""
     standing = current(connection, session)
-    return View(standing, rows_fold.fold(window_entries(connection, session, standing.position)))
+    return View(standing, _window(connection, session, standing.position))
 
 
 def catch_up(connection: Connection, session: str, view: View) -> View:
@@ -111,6 +111,13 @@ def retirement(connection: Connection, session: str) -> int | None:
     return retired if retired == _newest_setter(connection, session, 2**62) else None
 
 
+def _window(connection: Connection, session: str, until: int) -> Window:
+    window = rows_fold.fold(window_entries(connection, session, until))
+    firsts = (*(row.position for row in window.rows[:1]), *(turn.position for turn in window.turns[:1]))
+    dropped = _newest(connection, session, firsts[0] - 1, "tool/call") if firsts else None
+    return dataclasses.replace(window, dropped=max(window.dropped, dropped or 0))
+
+
 def window_entries(connection: Connection, session: str, until: int) -> list[Entry]:
     """The events that make the newest rows up to `until`, led by the `turn/start` that they stand in."""
     start = max(
@@ -134,8 +141,7 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
 
 def window_before(connection: Connection, session: str, before: int) -> Window:
     """The newest rows before a position, each with what became of it since."""
-    entries = window_entries(connection, session, before - 1)
-    window, seen = rows_fold.fold(entries), before - 1
+    window, seen = _window(connection, session, before - 1), before - 1
     for entry in islice(read(connection, session, seen), MAX_LOOKAHEAD):
         if not any(row.state == "running" for row in window.rows):
             break

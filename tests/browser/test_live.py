@@ -187,3 +187,35 @@ def test_hostile_text_is_shown_as_text(page: Page, shared_panel: Panel, text: st
     shown = field(page.locator(STRIP), "content")
     assert shown == text.replace("\0", "\u2400")  # which HTML cannot hold
     assert page.locator("img").count() == 0
+
+
+def test_the_tab_is_named_as_the_session_is_by_now(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    assert page.title() == f"{session} · planstrip"
+    shared_panel.append(session, {"type": "session/title", "data": {"title": "Mend \u202ethe build"}})
+    page.wait_for_function("() => document.title === 'Mend the build · planstrip'")
+
+
+def test_no_older_rows_are_offered_when_there_are_none(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.append(session, TURN, *[call(f"{n}") for n in range(100)])
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    assert page.locator("[data-tool]").count() == 100
+    assert page.get_by_role("button", name="Show older rows").count() == 0
+
+
+@pytest.mark.parametrize(("kind", "shown"), [("sessions", "main"), ("embed", "#live")])
+def test_an_event_that_shows_nothing_leaves_a_page_as_a_fresh_one(
+    page: Page, shared_panel: Panel, kind: str, shown: str
+) -> None:
+    session = new_session()
+    page.goto(f"{shared_panel.url}/{kind}/{session}")
+    wait_live(page)
+    shared_panel.append(session, {"type": "later/type", "data": {}})
+    watched = page.locator(shown).inner_text()
+    assert "Waiting for this session" in watched
+    page.reload()
+    wait_live(page)
+    assert page.locator(shown).inner_text() == watched

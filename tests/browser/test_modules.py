@@ -64,7 +64,7 @@ def test_the_theme_is_chosen_once_and_kept_and_the_address_wins(page: Page, shar
 
 def test_the_first_page_names_the_command_for_this_very_panel(page: Page, panel: Panel) -> None:
     page.goto(panel.url)
-    assert f"curl {panel.url}/api/sessions/demo/todo_write" in (page.locator("pre").text_content() or "")
+    assert f"curl {panel.url}/api/sessions/demo/todo_write" in (page.locator("pre").first.text_content() or "")
 
 
 def test_a_glyph_turns_while_a_turn_runs_and_rests_when_it_has_ended(page: Page, shared_panel: Panel) -> None:

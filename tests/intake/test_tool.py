@@ -330,3 +330,9 @@ def _door_takes(listed: list[dict[str, str]]) -> bool:
     except Invalid:
         return False
     return True
+
+
+def test_arguments_beyond_an_event_are_too_large_and_leave_nothing(shared_panel: Panel) -> None:
+    session = new_session()
+    assert shared_panel.write(session, "x" * 300_000).status_code == 413
+    assert shared_panel.events(session) == []

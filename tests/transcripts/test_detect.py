@@ -1,5 +1,6 @@
 """Whose file it is, is told by its first complete line; a directory is walked for session files."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,9 @@ def test_a_walk_finds_what_is_named_or_claimed_and_what_is_corrupt(tmp_path: Pat
     found = [str(path.relative_to(tmp_path)) for path in find(tmp_path)]
     assert found == ["a/claimed.jsonl", "a/corrupt.jsonl.zstd", "a/session-2.jsonl", "b/session.jsonl"]
     assert list(find(tmp_path / "missing")) == [tmp_path / "missing"]
+
+
+def test_a_pipe_in_a_folder_is_passed_by(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "session.jsonl")
+    os.mkfifo(tmp_path / "other.jsonl")
+    assert list(find(tmp_path)) == []

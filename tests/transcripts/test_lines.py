@@ -81,11 +81,15 @@ def test_a_line_may_go_on_in_the_next_frame() -> None:
     assert packed(frame(b"a\nb") + frame(b"c\nd\n")) == [b"a", b"bc", b"d"]
 
 
-def test_a_last_frame_that_does_not_decode_was_torn() -> None:
+def test_zeros_up_to_the_end_are_what_a_power_cut_leaves_of_an_append() -> None:
+    assert packed(frame(b"kept\n") + bytes(5_000)) == [b"kept"]
+
+
+def test_a_last_frame_that_is_all_there_and_does_not_decode_is_no_torn_tail() -> None:
     last = bytearray(frame(b"lost\n"))
     last[-1] ^= 0xFF
-    assert packed(frame(b"kept\n") + bytes(last)) == [b"kept"]
-    assert packed(frame(b"kept\n") + bytes(5_000)) == [b"kept"]
+    with pytest.raises(UnreadableTranscript, match=r"session\.jsonl\.zstd: corrupt at byte \d+"):
+        packed(frame(b"kept\n") + bytes(last))
 
 
 @pytest.mark.parametrize("data", [b"plain text\n", frame(b"a\n") + b"garbage" + frame(b"b\n")])

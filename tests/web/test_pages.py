@@ -12,7 +12,7 @@ from tests.running import Panel, new_session, running, todos
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
-    "{{ 7*7 }}{% if %}",
+    "{{ 1337*1337 }}{% if %}",
     "\u202egnp.exe",
     "\x1b[31mred\x1b[0m",
     "a\nb\r\nc",
@@ -138,10 +138,10 @@ def test_hostile_text_is_text_everywhere(panel: Panel, text: str) -> None:
         assert "<script>alert" not in shown
         assert not any(named.get("onerror") or named.get("src") == "x" for _, named in parsed.tags)
         assert "\x00" not in shown
-        assert "49" not in re.sub(r'"[^"]*"', "", shown) or "7*7" in shown
+        assert "1787569" not in re.sub(r'"[^"]*"', "", shown) or "1337*1337" in shown
 
 
-@pytest.mark.parametrize("session", ["会话 一", "a?b#c&d", "<b>", "100%", "a\"b'c", "..", "\u202eabc", "a+b"])
+@pytest.mark.parametrize("session", ["会话 一", "a?b#c&d", "<b>", "100%", "a\"b'c", "\u202eabc", "a+b"])
 def test_an_awkward_id_leads_to_its_page_and_stream(panel: Panel, session: str) -> None:
     assert panel.client.post("/api/sessions", json={"id": session, "agent": "x"}).status_code == 201
     board = Parsed(get(panel, "/"))

@@ -113,5 +113,5 @@ def test_below_a_prefix_the_cookie_and_the_way_back_stay_there(database: Path) -
         assert sign_in(panel, token=TOKEN, next="/elsewhere").headers["location"] == "/plans/"
         page = panel.client.get("/docs", headers={"Accept": "text/html"})
         assert page.status_code == 401
-        assert 'action="/plans/sign-in"' in page.text
+        assert 'action="/plans/sign-in?lang=en"' in page.text
         assert 'value="/plans/docs"' in page.text

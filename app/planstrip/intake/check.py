@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from planstrip.errors import Invalid, TooLarge
 from planstrip.eventlog import DERIVED, Draft
-from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode
+from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode, size_bytes
 from planstrip.plan.todos import MAX_TODOS, Problem, invariant_problems, limit_problems
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def check_session_id(session: str, path: str = "id") -> str:
         fault = f"has {len(session)} characters"
     elif "/" in session:
         fault = "has a `/`"
+    elif session in (".", ".."):
+        fault = "is a folder in every address"
     elif not session.isprintable() and any(
         not char.isprintable() and char != " " and _is_control(char) for char in session
     ):
@@ -70,12 +72,13 @@ def check_data(
     type_: str, data: Mapping[str, Any], *, time: int | None = None, key: str | None = None, path: str = "event"
 ) -> Draft:
     """The draft of an event whose envelope is good."""
+    given = {"time": time, "key": key}
     try:
-        encode({"type": type_, "key": key})
+        envelope = encode({"type": type_} | {name: value for name, value in given.items() if value is not None})
         text = encode(data)
     except (ValueError, RecursionError) as error:
         raise _invalid(f"{path}.data", f"cannot be stored: {error!s:.100}") from None
-    size = len(text.encode()) + len(type_)
+    size = size_bytes(envelope) + size_bytes(text) + len(',"data":')
     if size > MAX_EVENT_BYTES:
         raise TooLarge(f"{path} ({type_}) has {size} bytes; at most {MAX_EVENT_BYTES} are taken")
     if type_ in DERIVED and ("todos" in data or "omitted" in data):

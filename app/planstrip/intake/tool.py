@@ -110,6 +110,8 @@ async def todo_write(
     Raises Invalid with the reason, after recording the refused call; Invalid or TooLarge for a list over the limits,
     with nothing recorded; Conflict for a `way.key` that names another call.
     """
+    if size_bytes(raw) > MAX_EVENT_BYTES:
+        raise TooLarge(f"the arguments have {size_bytes(raw)} bytes; an event of at most {MAX_EVENT_BYTES} is taken")
     todos, problems = check(arguments, allow_parallel_in_progress=allow_parallel_in_progress)
     call = ToolCall(way.call_id or f"call_{getrandbits(64):016x}", NAME, raw)
     if problems:

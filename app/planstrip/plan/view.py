@@ -41,6 +41,11 @@ class Standing:
         return outline_fold.condition(self.outline, self.counts)
 
     @property
+    def embed_changed(self) -> int:
+        """The position that an embedded strip shows: it has the session's name and state beside it."""
+        return max(self.strip_changed, self.head_changed)
+
+    @property
     def is_moving(self) -> bool:
         """Whether an in-progress glyph turns: only while a turn runs (reports.md R016, R042)."""
         return self.outline.turn in ("open", "none") and self.outline.waits_for is None

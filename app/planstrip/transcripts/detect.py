@@ -40,7 +40,7 @@ def is_session_file(path: Path) -> bool:
     """Whether a file that was not named by a person is to be read. One that is corrupt is: it is to be reported."""
     if path.name.startswith("opencode") and path.name.endswith(".db"):
         return is_database(path)
-    if not path.name.endswith(SUFFIXES):
+    if not path.name.endswith(SUFFIXES) or not os.path.isfile(path):  # a pipe would wait for its writer
         return False
     if path.name.startswith("session"):
         return True

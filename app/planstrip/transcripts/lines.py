@@ -1,6 +1,5 @@
 """Complete lines of a growing file, from where the last reading ended, in memory bounded by the longest line."""
 
-import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,9 +67,7 @@ class ZstdLines:
                 with decoded(source, self.offset, end, self._rest) as content:
                     self._rest = yield from self._numbered(content)
             except CorruptFrameError as error:
-                if end == source.seek(0, os.SEEK_END):
-                    return  # the last frame: torn by a crash, and to be written again
-                raise self._corrupt(error) from None
+                raise self._corrupt(error) from None  # it is all there and does not decode: that is no torn tail
             self.offset = end
 
     def _numbered(self, content: BinaryIO) -> Generator[Line, None, bytes]:

@@ -99,6 +99,8 @@ async def post_restore(request: Request, session: SessionId) -> Response:
 
 
 async def _act(request: Request, session: str, type_: str) -> Response:
+    with parts_of(request).engine.connect() as connection:
+        require_session(connection, session)
     await viewer_act(request, session, type_)
     with parts_of(request).engine.connect() as connection:
         standing = projection.current(connection, session)

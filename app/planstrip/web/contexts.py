@@ -106,9 +106,10 @@ class TurnContext:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The session's name and state in the page's top bar."""
+    """The session's name and state in the page's top bar; `tab` is the name for the browser's tab."""
 
     title: str
+    tab: str
     agent: str | None
     cwd: str | None
     state: State

@@ -61,8 +61,13 @@ async def _http(request: Request, error: Exception) -> Response:
 
 async def _validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    problems = [Problem(".".join(map(str, fault["loc"])), str(fault["msg"])) for fault in error.errors()]
-    return answer(request, Invalid.of(problems))
+    return answer(request, Invalid.of([_problem(fault) for fault in error.errors()]))
+
+
+def _problem(fault: Any) -> Problem:
+    """The parameter, the value seen and what was expected."""
+    name = str(fault["loc"][-1])
+    return Problem(name, f"{name} is {str(fault.get('input'))[:60]!r}: {fault['msg']}")
 
 
 async def _bug(request: Request, _error: Exception) -> Response:

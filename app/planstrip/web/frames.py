@@ -35,9 +35,9 @@ class Frames:
 
     def embed(self, view: View, base: int, is_first: bool) -> bytes | None:
         """The same for an embedded strip."""
-        if not is_first and view.standing.strip_changed <= base:
+        if not is_first and view.standing.embed_changed <= base:
             return None
-        return sse(self.renderer.frame([self._strip(view), self._head(view)]), position=view.standing.strip_changed)
+        return sse(self.renderer.frame([self._strip(view), self._head(view)]), position=view.standing.embed_changed)
 
     def _head(self, view: View) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock())

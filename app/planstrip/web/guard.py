@@ -105,7 +105,9 @@ class Guard:
     def _refused_page(self, scope: Scope, path: str) -> Scope:
         """The same request, led to the sign-in page, which leads back; a frame keeps no cookie, and is told so."""
         back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-        query = urlencode({"next": back}).encode()
+        kept = parse_qs(scope["query_string"].decode("latin-1"))
+        shown = {name: kept[name][-1] for name in ("lang", "theme") if name in kept}
+        query = urlencode({"next": back, **shown}).encode()
         path = self.settings.root_path + ("/embed-refused" if _is_under(path, "/embed") else "/sign-in")
         return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, STATUS: 401}
 

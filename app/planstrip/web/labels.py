@@ -35,6 +35,12 @@ AGENTS: Final = {
 }
 
 
+# A browser's tab has no <bdi> to keep an override to itself.
+_NO_DIRECTION: Final = dict.fromkeys(
+    map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+)
+
+
 def strip(standing: Standing, tr: NullTranslations, is_open: bool = False) -> Strip | None:
     """None without a plan: then nothing is shown, no empty border and no `0/0`."""
     plan = standing.plan
@@ -58,6 +64,7 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int)
     state = state_of(standing.condition, standing.updated_at, now_ms)
     return Head(
         title=outline.label or session_id,
+        tab=f"{(outline.label or session_id).translate(_NO_DIRECTION)} · planstrip",
         agent=agent_name(outline.agent),
         cwd=outline.cwd,
         state=state,

@@ -12,7 +12,7 @@ def session_url(root: str, session: str, query: Mapping[str, str]) -> str:
 
 def older_url(root: str, session: str, lang: str, window: Window) -> str | None:
     """Where the rows before these are, if there can be any."""
-    if len(window.rows) < window.size:
+    if not window.dropped or not window.rows:
         return None
     query = urlencode({"before": window.rows[0].position, "lang": lang})
     return f"{root}/sessions/{quote(session, safe='')}/rows?{query}"

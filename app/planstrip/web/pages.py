@@ -44,7 +44,7 @@ def session_page(request: Request) -> Response:
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
-        exists=view.standing.position > 0,
+        exists=view.changed > 0,
         head=labels.head(session, view.standing, tr, parts.clock()),
         strip=labels.strip(view.standing, tr),
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
@@ -78,18 +78,19 @@ def embed(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
     with parts.engine.connect() as connection:
         standing = projection.current(connection, session)
+    position = standing.embed_changed
     is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
     tr = translations(lang)
     page = EmbedPage(
         frame=frame(request, lang),
         session=session,
-        exists=standing.position > 0,
+        exists=position > 0,
         head=labels.head(session, standing, tr, parts.clock()),
         strip=labels.strip(standing, tr, is_open=is_open),
         stream_url=stream_url(
-            parts.settings.root_path, "embed", session, standing.strip_changed, lang, request.query_params.get("token")
+            parts.settings.root_path, "embed", session, position, lang, request.query_params.get("token")
         ),
-        position=standing.strip_changed,
+        position=position,
         is_open=is_open,
     )
     return html(parts, "embed/show.html", lang, page)

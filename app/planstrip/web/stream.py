@@ -74,7 +74,7 @@ async def session_stream(request: Request) -> Response:
 async def embed_stream(request: Request) -> Response:
     """The HTML stream of an embedded strip."""
     frames = _frames(request)
-    kind = Kind(f"embed {frames.lang}", frames.embed, lambda view: view.standing.strip_changed)
+    kind = Kind(f"embed {frames.lang}", frames.embed, lambda view: view.standing.embed_changed)
     return _stream(request, frames.session, kind)
 
 
