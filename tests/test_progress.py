@@ -25,8 +25,8 @@ def test_an_import_sums_up_what_it_did(url: str, capsys: pytest.CaptureFixture[s
     assert run_import(url, [KILLED]) == 0
     assert run_import(url, [KILLED]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "1 files, 1 sessions: 6 events added, 0 known already, 0 files failed"
-    assert second == "1 files, 1 sessions: 0 events added, 6 known already, 0 files failed"
+    assert first == "1 file, 1 session: 6 events added, 0 known already, 0 files failed"
+    assert second == "1 file, 1 session: 0 events added, 6 known already, 0 files failed"
 
 
 def test_a_file_that_fails_is_told_apart_and_makes_the_exit_code(
@@ -36,7 +36,7 @@ def test_a_file_that_fails_is_told_apart_and_makes_the_exit_code(
     bad.write_text("nothing\n")
     assert run_import(url, [bad, KILLED]) == 1
     said = capsys.readouterr()
-    assert said.out == "2 files, 1 sessions: 6 events added, 0 known already, 1 files failed\n"
+    assert said.out == "2 files, 1 session: 6 events added, 0 known already, 1 file failed\n"
     assert said.err.startswith("failed: ")
     assert "\x1b" not in said.err
     assert said.err.count("\n") == 1
@@ -82,4 +82,4 @@ def test_on_a_terminal_a_bar_is_drawn_and_elsewhere_none(url: str) -> None:
     drawn = os.read(screen, 65_536)
     os.close(screen)
     assert b"\x1b[" in drawn
-    assert done.stdout.startswith(b"1 files")
+    assert done.stdout.startswith(b"1 file,")

@@ -99,9 +99,13 @@ def _print_report(report: "ImportReport") -> None:
     sessions = len({session for named in taken for session in named if session})
     _say(
         sys.stdout,
-        f"{len(report.files)} files, {sessions} sessions: {report.added} events added, {report.known} known already,"
-        f" {report.failed} files failed",
+        f"{_count(len(report.files), 'file')}, {_count(sessions, 'session')}: {_count(report.added, 'event')} added,"
+        f" {report.known} known already, {_count(report.failed, 'file')} failed",
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _print_change(file: "FileReport") -> None:

@@ -38,9 +38,7 @@ async def post_session(request: Request) -> Response:
     if not isinstance(session, str):
         raise Invalid.of([Problem("id", f"id must be a string, got {shown(session)}")])
     check_session_id(session)
-    draft = check_data(
-        "session/start", {key: value for key, value in body.items() if value is not None}, path="session"
-    )
+    draft = _body_draft("session/start", {key: value for key, value in body.items() if value is not None})
     is_new, position = await start_session(parts_of(request).writer, session, draft)
     return JSONResponse({"id": session, "position": position}, status_code=201 if is_new else 200)
 
@@ -93,7 +91,19 @@ async def viewer_act(request: Request, session: str, type_: str) -> None:
         payload.content_type(request, payload.JSON)
         body = payload.parse_object(text)
     _refuse_unknown(body, ("by",))
-    await record(parts_of(request).writer, session, [check_data(type_, body, path="body")])
+    await record(parts_of(request).writer, session, [_body_draft(type_, body)])
+
+
+def _body_draft(type_: str, body: dict[str, Any]) -> Draft:
+    """The draft of an event whose data is the body itself: faults are named by their path in it."""
+    try:
+        return check_data(type_, body, path="body")
+    except Invalid as error:
+        prefix = "body.data."
+        faults = [
+            Problem(fault.path.removeprefix(prefix), fault.message.replace(prefix, "")) for fault in error.problems
+        ]
+        raise Invalid.of(faults) from None
 
 
 def _drafts(values: object) -> list[Draft]:
