@@ -518,9 +518,20 @@ def test_what_the_agent_wrote_since_cannot_be_undone(shared_panel: Panel) -> Non
 def test_there_is_nothing_to_do_without_a_plan(shared_panel: Panel, act: str) -> None:
     session = new_session()
     answer = shared_panel.client.post(f"/api/sessions/{session}/{act}")
-    assert answer.status_code in (404, 409)
+    assert answer.status_code == 404
     assert shared_panel.client.get(f"/api/sessions/{session}/plan").status_code == 404  # nothing was created
     shared_panel.append(session, TITLE)
     assert shared_panel.client.post(f"/api/sessions/{session}/{act}").status_code == 409
     assert shared_panel.client.post(f"/api/sessions/{session}/{act}", json={"at": 1}).status_code == 422
     assert len(shared_panel.events(session)) == 1
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_an_event_is_measured_as_its_whole_compact_json(shared_panel: Panel, key: str | None) -> None:
+    """At the limit it is taken, one byte further it is not (spec.md §2)."""
+    session = new_session()
+    event: dict[str, Any] = {"type": "x/y", "data": {"a": ""}} | ({"key": key} if key else {})
+    envelope = len(json.dumps(event, separators=(",", ":")))
+    for size, status in ((262_144, 201), (262_145, 413)):
+        event["data"] = {"a": "x" * (size - envelope)}
+        assert shared_panel.append(session, event).status_code == status

@@ -115,3 +115,19 @@ def test_below_a_prefix_the_cookie_and_the_way_back_stay_there(database: Path) -
         assert page.status_code == 401
         assert 'action="/plans/sign-in?lang=en"' in page.text
         assert 'value="/plans/docs"' in page.text
+
+
+def test_a_page_in_a_language_asks_for_the_token_in_it_and_goes_on_in_it(guarded: Panel) -> None:
+    asked = guarded.client.get("/sessions/a?lang=zh", headers={"accept": "text/html"})
+    assert asked.status_code == 401
+    assert '<html lang="zh-Hans"' in asked.text
+    assert 'action="/sign-in?lang=zh-Hans"' in asked.text
+    wrong = guarded.client.post("/sign-in?lang=zh-Hans", data={"token": "no", "next": "/sessions/a?lang=zh"})
+    assert '<html lang="zh-Hans"' in wrong.text
+
+
+def test_a_frame_without_a_token_is_told_so_and_offered_no_form(guarded: Panel) -> None:
+    frame = guarded.client.get("/embed/a", headers={"accept": "text/html"})
+    assert frame.status_code == 401
+    assert "?token=" in frame.text
+    assert "<form" not in frame.text
