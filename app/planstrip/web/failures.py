@@ -13,6 +13,8 @@ from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 
+OUR_FAULT: Final = "something went wrong here; it is in the server's log"
+
 log = logging.getLogger(__name__)
 
 
@@ -42,7 +44,7 @@ def response_to(request: Request, error: Exception) -> Response:
         error = Unavailable(f"the store did not answer: {error.orig}")
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
-        error = PlanstripError("something went wrong here; it is in the server's log")
+        error = PlanstripError(OUR_FAULT)
     return answer(request, error, {"Retry-After": "1"} if isinstance(error, Unavailable) else None)
 
 
@@ -71,7 +73,7 @@ def _problem(fault: Any) -> Problem:
 
 
 async def _bug(request: Request, _error: Exception) -> Response:
-    return answer(request, PlanstripError("something went wrong here; it is in the server's log"))
+    return answer(request, PlanstripError(OUR_FAULT))
 
 
 HANDLERS: Final[dict[Any, Any]] = {
