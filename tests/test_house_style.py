@@ -20,7 +20,16 @@ STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
 BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "upsert"}
-LOG: Final = BASE | {"eventlog", "writer", "follower", "forgetting", "plan", "projection", "transcripts"}
+LOG: Final = BASE | {
+    "eventlog",
+    "writer",
+    "follower",
+    "forgetting",
+    "plan",
+    "projection",
+    "session_rows",
+    "transcripts",
+}
 # What each part of the package may import of it at run time; who is not named here may import everything.
 ARROWS: Final[dict[str, set[str]]] = {
     **dict.fromkeys(BASE, BASE),
@@ -36,7 +45,8 @@ ARROWS: Final[dict[str, set[str]]] = {
     "follower": BASE,
     "forgetting": BASE,
     "refolding": LOG,
-    "projection": BASE | {"eventlog", "plan"},
+    "projection": BASE | {"eventlog", "plan", "session_rows"},
+    "session_rows": {"events", "plan"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "intake", "hooks", "web"},

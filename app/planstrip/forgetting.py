@@ -4,7 +4,7 @@ from sqlalchemy import delete, func, select
 
 from planstrip.db import NO_TRANSACTION, WRITES, open_engine, prepare
 from planstrip.errors import UnusableSettings
-from planstrip.tables import checkpoints, events, sessions
+from planstrip.tables import checkpoints, events, search_texts, sessions
 
 
 def forget_session(database_url: str, session: str) -> int:
@@ -20,6 +20,7 @@ def forget_session(database_url: str, session: str) -> int:
         for table, column in (
             (events, events.c.session),
             (checkpoints, checkpoints.c.session),
+            (search_texts, search_texts.c.session),
             (sessions, sessions.c.id),
         ):
             connection.execute(delete(table).where(column == session))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, bindparam, delete, select, text, union
 
@@ -17,14 +17,15 @@ from planstrip.plan import rows as rows_fold
 from planstrip.plan.fold import Plan, fold
 from planstrip.plan.rows import Window
 from planstrip.plan.view import Standing, View, advance, stand
-from planstrip.tables import MARKED, checkpoints, events, sessions
+from planstrip.session_rows import search_row, session_row
+from planstrip.tables import MARKED, checkpoints, events, search_texts, sessions
 from planstrip.upsert import upsert
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME: Final = "standing"
-VERSION: Final = 3  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+VERSION: Final = 4  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
 CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
@@ -52,15 +53,18 @@ class StandingProjector:
         return self._load(connection, session).position
 
     def advance(self, connection: Connection, changes: Mapping[str, Sequence[Entry]]) -> None:
-        rows = []
+        rows, texts = [], []
         for session, entries in changes.items():
-            standing = stand(entries, self._load(connection, session))
-            self._standing[session] = standing
-            rows.append(_session_row(session, standing))
+            before = self._load(connection, session)
+            standing = self._standing[session] = stand(entries, before)
+            rows.append(session_row(session, standing, VERSION))
+            if standing.plan is not before.plan or standing.outline is not before.outline or not before.position:
+                texts.append(search_row(session, standing))
             if standing.position - self._saved[session] >= CHECKPOINT_EVERY:
                 save(connection, session, standing)
                 self._saved[session] = standing.position
         upsert(connection, sessions, rows)
+        upsert(connection, search_texts, texts)
         while len(self._standing) > CACHED_SESSIONS:
             dropped, _ = self._standing.popitem(last=False)
             del self._saved[dropped]
@@ -172,7 +176,8 @@ def rebuild(connection: Connection, session: str) -> Standing:
     standing = current(connection, session)
     if standing.position:
         save(connection, session, standing)
-        upsert(connection, sessions, [_session_row(session, standing)])
+        upsert(connection, sessions, [session_row(session, standing, VERSION)])
+        upsert(connection, search_texts, [search_row(session, standing)])
     return standing
 
 
@@ -247,26 +252,6 @@ def _adapter() -> "TypeAdapter[Standing]":
     from pydantic import TypeAdapter  # needed at the first checkpoint only
 
     return TypeAdapter(Standing)
-
-
-def _session_row(session: str, standing: Standing) -> dict[str, Any]:
-    counts, outline = standing.counts, standing.outline
-    active = (todo.content for todo in (standing.plan.todos if standing.plan else ()) if todo.status == "in_progress")
-    return {
-        "id": session,
-        "agent": outline.agent,
-        "title": outline.label,
-        "cwd": outline.cwd,
-        "parent": outline.parent,
-        "position": standing.position,
-        "updated_at": standing.updated_at,
-        "completed": counts.completed,
-        "in_progress": counts.in_progress,
-        "pending": counts.pending,
-        "active": next(active, None),
-        "condition": standing.condition,
-        "fold_version": VERSION,
-    }
 
 
 _MARKED: Final = (

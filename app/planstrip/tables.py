@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text, UniqueConstraint, text
 
-SCHEMA_HEAD: Final = "20261130_first"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
+SCHEMA_HEAD: Final = "20261130_board"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
 
 metadata = MetaData(
     naming_convention={
@@ -32,7 +32,19 @@ sessions = Table(
     Column("active", Text),
     Column("condition", String(20), nullable=False),
     Column("fold_version", Integer, nullable=False),
+    Column("condition_since", _BIG, nullable=False, server_default="0"),
     Index(None, "updated_at", "id"),
+    Index(None, "condition", "condition_since", "id"),
+    Index(None, "parent"),
+    Index(None, "agent"),
+)
+
+# What a search looks through, folded as `str.casefold` does it: no store knows every script's small letters.
+search_texts = Table(
+    "search_texts",
+    metadata,
+    Column("session", String(200), primary_key=True),
+    Column("text", Text, nullable=False),
 )
 
 events = Table(

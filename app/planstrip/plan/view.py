@@ -21,7 +21,8 @@ class Standing:
     """What stands after the event at `position`, whose time is `updated_at` (ms, UTC; 0 before any event).
 
     `plan_changed`, `strip_changed` and `head_changed` are the positions of the last event on which the plan, the strip
-    (the plan and whether it moves) and the page's head depend: a push names what changed by them.
+    (the plan and whether it moves) and the page's head depend: a push names what changed by them. `condition_since` is
+    the time of the event that brought the condition about (ms, UTC; 0 while none did).
     """
 
     position: int = 0
@@ -31,6 +32,7 @@ class Standing:
     plan_changed: int = 0
     strip_changed: int = 0
     head_changed: int = 0
+    condition_since: int = 0
 
     @property
     def counts(self) -> Counts:
@@ -75,6 +77,7 @@ def _step(old: Standing, entry: Entry) -> Standing:
         plan_changed=entry.position if plan is not old.plan else old.plan_changed,
         strip_changed=entry.position if _moves_strip(old, new) else old.strip_changed,
         head_changed=entry.position if _moves_head(old, new) else old.head_changed,
+        condition_since=entry.time if new.condition != old.condition else old.condition_since,
     )
 
 
