@@ -22,7 +22,6 @@ from planstrip.plan.view import Standing, stand
 from planstrip.web import labels
 from planstrip.web.contexts import RowContext
 from planstrip.web.languages import translations
-from planstrip.web.listing import Listed
 
 EN, ZH = translations("en"), translations("zh")
 PARALLEL = (
@@ -168,15 +167,3 @@ def test_a_turn_is_numbered_and_what_came_before_any_turn_is_not() -> None:
 
 def test_agents_are_called_by_their_names() -> None:
     assert [labels.agent_name(name) for name in ("claude-code", "my-agent", None)] == ["Claude Code", "my-agent", None]
-
-
-def test_a_board_row_names_the_active_todo_and_how_many_more() -> None:
-    listed = Listed("s", "codex", None, None, None, 9, 5_000, Counts(1, 3, 0), "实现", "working", is_outdated=False)
-    row = labels.board_row(listed, "/sessions/s", ZH)
-    assert (row.title, row.agent, row.active, row.suffix, row.suffix_name) == (
-        "s",
-        "Codex",
-        "实现",
-        "+2",
-        "另有 2 项进行中",
-    )

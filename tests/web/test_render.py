@@ -10,7 +10,10 @@ from planstrip.plan.rows import Row
 from planstrip.plan.view import View, advance
 from planstrip.web import labels
 from planstrip.web.assets import Assets
-from planstrip.web.contexts import BoardPage, EmbedPage, ErrorPage, Partial, SessionPage, SignInPage
+from planstrip.web.board import Board
+from planstrip.web.board_contexts import BoardPage
+from planstrip.web.board_labels import board_list
+from planstrip.web.contexts import EmbedPage, ErrorPage, Partial, SessionPage, SignInPage
 from planstrip.web.languages import translations
 from planstrip.web.render import Renderer, RowCache
 
@@ -184,7 +187,7 @@ def test_every_other_page_renders(renderer: Renderer, lang: str) -> None:
     head = labels.head("s", View().standing, translations(lang), 0)
     embed = EmbedPage(frame, "s", True, head, None, "/embed/s/stream", 0, False)
     pages = {
-        "board.html": BoardPage(frame, [], "", None),
+        "board.html": BoardPage(frame, board_list(Board(), "", {}, translations(lang)), "<b>x</b>", {}, "/stream"),
         "embed/show.html": embed,
         "sign_in.html": SignInPage(frame, "/", True),
         "error.html": ErrorPage(frame, 404, "Not found", "<b>x</b>"),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from planstrip.events import Status
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
-from planstrip.plan.todos import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,34 +141,6 @@ class EmbedPage:
     stream_url: str
     position: int
     is_open: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """`active` is the first to-do in progress, `suffix` the `+N` for the others (None for none)."""
-
-    session: str
-    url: str
-    title: str
-    agent: str | None
-    cwd: str | None
-    state: State
-    state_label: str
-    counts: Counts
-    header: str
-    meter: Sequence[Segment]
-    active: str | None
-    suffix: str | None
-    suffix_name: str | None
-    updated: str
-
-
-@dataclass(frozen=True, slots=True)
-class BoardPage:
-    frame: Frame
-    rows: Sequence[BoardRow]
-    query: str
-    next_url: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from gettext import NullTranslations
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
 from planstrip.events import Status
 from planstrip.plan import tools
@@ -12,10 +12,7 @@ from planstrip.plan.rows import Row, RowState, Turn
 from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
-from planstrip.web.contexts import BoardRow, Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext
-
-if TYPE_CHECKING:
-    from planstrip.web.listing import Listed
+from planstrip.web.contexts import Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
@@ -64,32 +61,12 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int)
     state = state_of(standing.condition, standing.updated_at, now_ms)
     return Head(
         title=outline.label or session_id,
-        tab=f"{(outline.label or session_id).translate(_NO_DIRECTION)} · planstrip",
+        tab=f"{plain(outline.label or session_id)} · planstrip",
         agent=agent_name(outline.agent),
         cwd=outline.cwd,
         state=state,
         state_label=state_label(state, tr),
         updated=iso(standing.updated_at) if standing.position else "",
-    )
-
-
-def board_row(listed: "Listed", url: str, tr: NullTranslations) -> BoardRow:
-    suffix, suffix_name = extra_suffix(listed.counts.in_progress - 1, tr) if listed.active else (None, None)
-    return BoardRow(
-        session=listed.id,
-        url=url,
-        title=listed.title or listed.id,
-        agent=agent_name(listed.agent),
-        cwd=listed.cwd,
-        state=listed.state,
-        state_label=state_label(listed.state, tr),
-        counts=listed.counts,
-        header=counts_header(listed.counts, tr),
-        meter=meter(listed.counts),
-        active=listed.active,
-        suffix=suffix,
-        suffix_name=suffix_name,
-        updated=iso(listed.updated_at),
     )
 
 
@@ -222,6 +199,11 @@ def state_label(state: State, tr: NullTranslations) -> str:
             return tr.gettext("no plan")
         case never:
             assert_never(never)
+
+
+def plain(text: str) -> str:
+    """Without what turns the direction of text around."""
+    return text.translate(_NO_DIRECTION)
 
 
 def iso(time_ms: int) -> str:

@@ -22,3 +22,8 @@ def stream_url(root: str, page: str, session: str, position: int, lang: str, tok
     """The stream of a page, `sessions` or `embed`, that shows the session as of `position`."""
     query = {"after": str(position), "lang": lang} | ({"token": token} if token else {})
     return f"{root}/{page}/{quote(session, safe='')}/stream?{urlencode(query)}"
+
+
+def board_stream_url(root: str, query: Mapping[str, str], lang: str) -> str:
+    """The stream of the board that this query asks for."""
+    return f"{root}/stream?{urlencode({**query, 'lang': lang})}"

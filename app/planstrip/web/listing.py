@@ -15,7 +15,7 @@ from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
 from planstrip.plan.todos import Counts, Problem
 from planstrip.projection import VERSION, rebuild_all
-from planstrip.tables import sessions
+from planstrip.tables import search_texts, sessions
 
 STATES: Final[tuple[State, ...]] = get_args(State)
 
@@ -64,17 +64,17 @@ def _page(parts: Parts, filters: Filters, limit: int, after: str | None) -> tupl
     now = parts.clock()
     query = (
         select(sessions)
-        .where(*_conditions(filters, now), *_beyond(after))
+        .where(*conditions(filters, now), *_beyond(after))
         .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
         .limit(limit + 1)
     )
     with parts.engine.connect() as connection:
         rows = connection.execute(query).all()
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
-    return [_listed(row, now) for row in rows[:limit]], following
+    return [listed(row, now) for row in rows[:limit]], following
 
 
-def _listed(row: Any, now: int) -> Listed:
+def listed(row: Any, now: int) -> Listed:
     condition: Condition = row.condition
     counts = Counts(row.completed, row.in_progress, row.pending)
     return Listed(
@@ -92,11 +92,11 @@ def _listed(row: Any, now: int) -> Listed:
     )
 
 
-def _conditions(filters: Filters, now: int) -> list[ColumnElement[bool]]:
+def conditions(filters: Filters, now: int) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if filters.q:
-        columns = (sessions.c.title, sessions.c.cwd, sessions.c.id, sessions.c.active)
-        found.append(or_(*(column.icontains(filters.q, autoescape=True) for column in columns)))
+        said = search_texts.c.text.contains(filters.q.casefold(), autoescape=True)
+        found.append(sessions.c.id.in_(select(search_texts.c.session).where(said)))
     if filters.agent:
         found.append(sessions.c.agent == filters.agent)
     if filters.cwd:

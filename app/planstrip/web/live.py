@@ -1,11 +1,12 @@
-"""What viewers wait for: one live view a session, each frame rendered once for all who stand at the same place (§8)."""
+"""What viewers wait for: one live view a topic, each frame rendered once for all who stand at the same place (§8)."""
 
 import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,30 +19,43 @@ HEARTBEAT_S: Final = 15.0
 MAX_FRAMES: Final = 64
 RETRY_S: Final = 1.0
 
-# Bytes of the frame that takes a viewer from a position to the view's; None when nothing it shows has changed.
-Build: TypeAlias = Callable[[View, int, bool], bytes | None]
-# Where a viewer of this kind stands once it has the view.
-Place: TypeAlias = Callable[[View], int]
+V = TypeVar("V")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of stream in one language: its frames are shared by all viewers that have an equal `name`."""
+class Kind(Generic[V]):
+    """A kind of stream in one language: its frames are shared by all viewers that have an equal `name`.
+
+    `build` makes the frame that takes a viewer from a place to the view's, None when nothing that it shows has
+    changed; `place` says where a viewer stands once it has the view.
+    """
 
     name: str
-    build: Build
-    place: Place
+    build: Callable[[V, int, bool], bytes | None]
+    place: Callable[[V], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic(Generic[V]):
+    """What is watched. `read` gives its view, from the last one where there is one: the same when nothing changed.
+
+    `hears_all`: it depends on every session, and on the clock. A session's topic is named by its id; as no id has a
+    slash, other topics' names begin with one.
+    """
+
+    name: str
+    read: Callable[[V | None], V]
+    hears_all: bool = False
 
 
 @dataclass(slots=True)
-class Channel:
-    """One session's viewers. A viewer holds its position and nothing else: slow ones cost no memory."""
+class Channel(Generic[V]):
+    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory."""
 
-    session: str
-    engine: Engine
-    view: View = field(default_factory=View)
+    topic: Topic[V]
+    view: V | None = None
     viewers: int = 0
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,7 +71,7 @@ class Channel:
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
-        self.view = await asyncio.to_thread(self._catch_up)
+        self.view = await asyncio.to_thread(self.topic.read, self.view)
         if self.viewers:
             self._pump = asyncio.create_task(self._run())
 
@@ -74,8 +88,9 @@ class Channel:
             self._pump.cancel()
         self.turn()
 
-    def frame(self, kind: Kind, base: int, *, is_first: bool) -> tuple[bytes | None, int]:
+    def frame(self, kind: Kind[V], base: int, *, is_first: bool) -> tuple[bytes | None, int]:
         """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
+        assert self.view is not None
         key = kind.name, base, is_first
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
@@ -92,6 +107,8 @@ class Channel:
             except TimeoutError:
                 self.beats += 1
                 next_beat = loop.time() + HEARTBEAT_S
+                if self.topic.hears_all:
+                    await self._refresh()
                 self.turn()
                 continue
             self._woken.clear()
@@ -100,21 +117,15 @@ class Channel:
 
     async def _refresh(self) -> None:
         try:
-            view = await asyncio.to_thread(self._catch_up)
+            view = await asyncio.to_thread(self.topic.read, self.view)
         except SQLAlchemyError:
-            log.exception("session %r: reading the log failed, trying again", self.session)
+            log.exception("%r: reading the store failed, trying again", self.topic.name)
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
             return
         if view is not self.view:
             self.view = view
             self._frames.clear()
             self.turn()
-
-    def _catch_up(self) -> View:
-        with self.engine.connect() as connection:
-            if self.view.standing.position:
-                return projection.catch_up(connection, self.session, self.view)
-            return projection.view(connection, self.session)
 
 
 @dataclass(slots=True)
@@ -124,7 +135,8 @@ class Hub:
     engine: Engine
     is_watched: threading.Event = field(default_factory=threading.Event)
     is_closed: bool = False
-    _channels: dict[str, Channel] = field(default_factory=dict)
+    _channels: dict[str, Channel[Any]] = field(default_factory=dict)
+    _broad: set[str] = field(default_factory=set)  # the names of those that hear all
     _loop: asyncio.AbstractEventLoop | None = None
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -135,7 +147,7 @@ class Hub:
         return sum(channel.viewers for channel in self._channels.values())
 
     def wake(self, heads: Mapping[str, int]) -> None:
-        watched = [session for session in heads if session in self._channels]
+        watched = [session for session in heads if session in self._channels] + list(self._broad)
         if watched and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, watched)
 
@@ -145,15 +157,20 @@ class Hub:
         for channel in list(self._channels.values()):
             channel.close()
 
-    async def frames(self, session: str, kind: Kind, after: int) -> AsyncIterator[bytes]:
+    def session(self, session: str) -> Topic[View]:
+        return Topic(session, partial(_read_session, self.engine, session))
+
+    async def frames(self, topic: Topic[V], kind: Kind[V], after: int) -> AsyncIterator[bytes]:
         """The first frame at once, then each that changes something for this viewer, heartbeats between."""
-        channel = self._channels.setdefault(session, Channel(session, self.engine))
+        channel: Channel[V] = self._channels.setdefault(topic.name, Channel(topic))
+        if topic.hears_all:
+            self._broad.add(topic.name)
         channel.viewers += 1
         self.is_watched.set()
         try:
             await channel.open()
-            # A position beyond the log is of another log: begin anew.
-            base = after if after <= channel.view.standing.position else 0
+            assert channel.view is not None
+            base = after if after <= kind.place(channel.view) else 0  # what is beyond is of another log: begin anew
             beats, is_first = channel.beats, True
             while not self.is_closed:
                 turned = channel.turned
@@ -169,19 +186,27 @@ class Hub:
         finally:
             self._leave(channel)
 
-    def _leave(self, channel: Channel) -> None:
+    def _leave(self, channel: Channel[V]) -> None:
         channel.viewers -= 1
         if not channel.viewers:
             channel.close()
-            if self._channels.get(channel.session) is channel:
-                del self._channels[channel.session]
+            if self._channels.get(channel.topic.name) is channel:
+                del self._channels[channel.topic.name]
+                self._broad.discard(channel.topic.name)
         if not self._channels:
             self.is_watched.clear()
 
-    def _wake(self, sessions: list[str]) -> None:
-        for session in sessions:
-            if session in self._channels:
-                self._channels[session].wake()
+    def _wake(self, names: list[str]) -> None:
+        for name in names:
+            if name in self._channels:
+                self._channels[name].wake()
+
+
+def _read_session(engine: Engine, session: str, view: View | None) -> View:
+    with engine.connect() as connection:
+        if view is not None and view.standing.position:
+            return projection.catch_up(connection, session, view)
+        return projection.view(connection, session)
 
 
 def heartbeat(position: int) -> bytes:

@@ -1,8 +1,5 @@
 """The pages: the board, a session, an embedded strip (spec.md §10)."""
 
-from typing import Final
-from urllib.parse import urlencode
-
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -11,27 +8,24 @@ from planstrip.errors import Invalid
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
-from planstrip.web import labels
-from planstrip.web.contexts import BoardPage, EmbedPage, Frame, Partial, SessionPage
+from planstrip.web import board_labels, labels
+from planstrip.web.board import query_of, read_board
+from planstrip.web.board_contexts import BoardPage
+from planstrip.web.contexts import EmbedPage, Frame, Partial, SessionPage
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import older_url, session_url, stream_url
-from planstrip.web.listing import Filters, list_sessions
-
-BOARD_ROWS: Final = 50
+from planstrip.web.links import board_stream_url, older_url, stream_url
 
 
 def board(request: Request) -> Response:
-    parts, query, lang = parts_of(request), request.query_params, language(request)
-    filters = Filters(query.get("q"), query.get("agent"), query.get("state"), query.get("cwd"))
-    listed, following = list_sessions(parts, filters, BOARD_ROWS, query.get("after"))
-    tr = translations(lang)
-    root = parts.settings.root_path
-    kept = {name: value for name, value in query.items() if name in ("lang", "theme")}
+    parts, lang, query = parts_of(request), language(request), dict(request.query_params)
+    shown = board_labels.board_list(read_board(parts, query_of(query)), root_of(request), query, translations(lang))
+    kept = {name: value for name, value in query.items() if name not in ("q", "after")}
     page = BoardPage(
         frame=frame(request, lang),
-        rows=[labels.board_row(session, session_url(root, session.id, kept), tr) for session in listed],
-        query=filters.q or "",
-        next_url=f"{root}/?{urlencode({**query, 'after': following})}" if following else None,
+        shown=shown,
+        query=query.get("q", ""),
+        kept=kept,
+        stream_url=board_stream_url(root_of(request), query, lang),
     )
     return html(parts, "board.html", lang, page)
 
@@ -102,6 +96,10 @@ def _before(request: Request) -> int:
         return int(given)
     message = f"before is {given[:40]!r}; expected a position"
     raise Invalid(message, [Problem("before", message)])
+
+
+def root_of(request: Request) -> str:
+    return parts_of(request).settings.root_path
 
 
 def language(request: Request) -> str:

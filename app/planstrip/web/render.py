@@ -9,6 +9,7 @@ from planstrip.paths import templates_dir
 from planstrip.plan.rows import Row, Turn
 from planstrip.web import labels
 from planstrip.web.assets import Assets
+from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext
 from planstrip.web.languages import HTML_TAGS, choices, translations
 
@@ -81,6 +82,15 @@ class Renderer:
     def turn_context(self, session: str, turn: Turn, lang: str) -> TurnContext:
         """A turn whose rows come out of the cache."""
         return labels.turn(turn, translations(lang), lambda row: self.cached_row(session, row, lang))
+
+    def board_list(self, lang: str, shown: BoardList) -> str:
+        return self._render("board/_list.html", lang, shown=shown)
+
+    def board_row(self, lang: str, row: BoardRow) -> str:
+        return self._render("board/_row.html", lang, row=row)
+
+    def board_filters(self, lang: str, shown: BoardList) -> str:
+        return self._render("board/_filters.html", lang, shown=shown)
 
     def frame(self, partials: Sequence[Partial]) -> str:
         """One push: htmx puts each partial where it says. Its HTML is what this renderer made, and goes in as it is."""

@@ -33,6 +33,7 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
 # other methods, which get their 405.
 BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("POST", "/api/sessions/{session}/todo_write", rest.post_todo_write),
+    ("GET", "/stream", stream.board_stream),
     ("GET", "/sessions/{session}/stream", stream.session_stream),
     ("GET", "/embed/{session}/stream", stream.embed_stream),
 )

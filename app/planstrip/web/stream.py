@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
-from planstrip.web.languages import negotiate
+from planstrip.web.languages import negotiate, translations
 from planstrip.web.live import Kind, sse
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ async def embed_stream(request: Request) -> Response:
     return _stream(request, frames.session, kind)
 
 
+async def board_stream(request: Request) -> Response:
+    """The HTML stream of the board, for the query of its page."""
+    from planstrip.web import board_labels, board_live
+    from planstrip.web.board import query_of
+
+    parts, query = parts_of(request), dict(request.query_params)
+    lang = negotiate(query.get("lang"), request.headers.get("accept-language"))
+    root, tr, name = parts.settings.root_path, translations(lang), urlencode(sorted(query.items()))
+    frames = board_live.BoardFrames(parts.renderer, lang, lambda board: board_labels.board_list(board, root, query, tr))
+    topic = board_live.topic(parts, query_of(query), name)
+    # It holds a version of this very process: whoever comes gets the list whole.
+    return EventStream(parts.hub.frames(topic, Kind(f"board {lang}", frames.build, lambda view: view.version), 0))
+
+
 async def plan_stream(request: Request, session: SessionId) -> Response:
     """The plan as JSON over SSE, whenever it changes; a session that does not exist yet is waited for."""
     check_session_id(session)
@@ -93,8 +108,9 @@ def _frames(request: Request) -> "Frames":
     return Frames(parts.renderer, check_session_id(request.path_params["session"]), lang, parts.clock)
 
 
-def _stream(request: Request, session: str, kind: Kind) -> Response:
-    return EventStream(parts_of(request).hub.frames(session, kind, _position(request)))
+def _stream(request: Request, session: str, kind: Kind[View]) -> Response:
+    hub = parts_of(request).hub
+    return EventStream(hub.frames(hub.session(session), kind, _position(request)))
 
 
 def _plan_frame(session: str, view: View, base: int, is_first: bool) -> bytes | None:

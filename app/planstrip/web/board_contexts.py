@@ -1,0 +1,81 @@
+"""What the board's templates are given, every text already in the reader's language."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planstrip.plan.outline import State
+from planstrip.web.contexts import Frame, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class BoardLine:
+    """A session in one line, as a child stands under its parent.
+
+    `active` is the first to-do in progress, `suffix` the `+N` for the others (None for none).
+    """
+
+    session: str
+    url: str
+    title: str
+    state: State
+    state_label: str
+    header: str
+    meter: Sequence[Segment]
+    active: str | None
+    suffix: str | None
+    suffix_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """`key` is for DOM ids: made of the session's id, which may have any character.
+
+    `folded` says how many children are folded under it.
+    """
+
+    key: str
+    line: BoardLine
+    agent: str | None
+    cwd: str | None
+    updated: str
+    folded: str | None = None
+    children: Sequence[BoardLine] = ()
+
+    @property
+    def session(self) -> str:
+        return self.line.session
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A link that narrows the board, or with `is_current` widens it again. `count` None: not counted."""
+
+    label: str
+    url: str
+    is_current: bool
+    count: str | None = None
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardList:
+    """`tab` is the name for the browser's tab. `is_narrowed`: a query stands, which may match nothing."""
+
+    rows: Sequence[BoardRow]
+    next_url: str | None
+    states: Sequence[Filter]
+    agents: Sequence[Filter]
+    tab: str
+    all_url: str
+    is_narrowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """`kept`: the rest of the query, which a search keeps."""
+
+    frame: Frame
+    shown: BoardList
+    query: str
+    kept: Mapping[str, str]
+    stream_url: str

@@ -1,0 +1,101 @@
+"""What a reader of the board is told: sessions turned into template contexts, in a catalogue's language. Pure."""
+
+from collections.abc import Mapping
+from gettext import NullTranslations
+from hashlib import blake2s
+from typing import Final
+from urllib.parse import urlencode
+
+from planstrip.plan.outline import State
+from planstrip.web import labels
+from planstrip.web.board import Board, Family
+from planstrip.web.board_contexts import BoardLine, BoardList, BoardRow, Filter
+from planstrip.web.links import session_url
+from planstrip.web.listing import Listed
+
+KEPT_ON_PAGES: Final = ("lang", "theme")
+TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "working")
+
+
+def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTranslations) -> BoardList:
+    """`query`: the page's own, which every link within the board keeps but for what it changes."""
+    kept = {name: value for name, value in query.items() if name in KEPT_ON_PAGES}
+    place = query.get("cwd")
+    return BoardList(
+        rows=[row(family, root, kept, tr) for family in board.families],
+        next_url=None if board.next is None else _url(root, query, after=board.next),
+        states=[
+            _filter(root, query, "state", state, labels.state_label(state, tr), str(count), state)
+            for state, count in board.states
+        ],
+        agents=[_filter(root, query, "agent", agent, labels.agent_name(agent) or agent) for agent in board.agents],
+        tab=_tab(board, tr),
+        all_url=_url(root, kept | ({"cwd": place} if place and query.keys() - {"cwd", *KEPT_ON_PAGES} else {})),
+        is_narrowed=bool(query.keys() - {*KEPT_ON_PAGES}),
+    )
+
+
+def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
+    session, children = family.session, family.children
+    return BoardRow(
+        key=blake2s(session.id.encode(), digest_size=8).hexdigest(),
+        line=line(session, root, kept, tr),
+        agent=labels.agent_name(session.agent),
+        cwd=session.cwd,
+        updated=labels.iso(session.updated_at),
+        folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
+        children=[line(child, root, kept, tr) for child in children],
+    )
+
+
+def line(session: Listed, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardLine:
+    extra = session.counts.in_progress - 1 if session.active else 0
+    suffix, suffix_name = labels.extra_suffix(extra, tr)
+    return BoardLine(
+        session=session.id,
+        url=session_url(root, session.id, kept),
+        title=session.title or session.id,
+        state=session.state,
+        state_label=labels.state_label(session.state, tr),
+        header=labels.counts_header(session.counts, tr),
+        meter=labels.meter(session.counts),
+        active=session.active,
+        suffix=suffix,
+        suffix_name=suffix_name,
+    )
+
+
+def agents_running(agents: int, running: int, tr: NullTranslations) -> str | None:
+    """`3 agents, 1 running`; None without any."""
+    if not agents:
+        return None
+    said = tr.ngettext("%(num)d agent", "%(num)d agents", agents) % {"num": agents}
+    if not running:
+        return said
+    return tr.gettext("%(agents)s, %(running)d running") % {"agents": said, "running": running}
+
+
+def _tab(board: Board, tr: NullTranslations) -> str:
+    counts = dict(board.states)
+    told = [f"{counts[state]} {labels.state_label(state, tr)}" for state in TOLD_IN_TAB if counts.get(state)]
+    return " · ".join([*told, "planstrip"])
+
+
+def _filter(
+    root: str,
+    query: Mapping[str, str],
+    name: str,
+    value: str,
+    label: str,
+    count: str | None = None,
+    state: State | None = None,
+) -> Filter:
+    is_current = query.get(name) == value
+    return Filter(label, _url(root, query, **{name: None if is_current else value}), is_current, count, state)
+
+
+def _url(root: str, query: Mapping[str, str], **changed: str | None) -> str:
+    """The board with a query changed; another filter begins at the first page."""
+    found: dict[str, str | None] = {**query, "after": None, **changed}
+    given = {name: value for name, value in found.items() if value}
+    return f"{root}/" + (f"?{urlencode(given)}" if given else "")

@@ -1,0 +1,75 @@
+"""The board's stream: the rows that changed since a viewer's place, or the list once its order did (spec.md §8)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from planstrip.parts import Parts
+from planstrip.web.board import Board, Query, read_board
+from planstrip.web.board_contexts import BoardList
+from planstrip.web.contexts import Partial
+from planstrip.web.live import Topic, sse
+from planstrip.web.render import Renderer
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A board and at which of its versions what changed last: `rows` by session, `order`, `counts`."""
+
+    board: Board = field(default_factory=Board)
+    version: int = 1
+    rows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    order: int = 1
+    counts: int = 1
+
+
+def advance(view: BoardView | None, board: Board) -> BoardView:
+    """The view of a board that was read again; the very same when nothing changed."""
+    if view is None:
+        return BoardView(board)
+    old = view.board
+    if board == old:
+        return view
+    version = view.version + 1
+    before = {family.session.id: family for family in old.families}
+    changed = [family.session.id for family in board.families if before.get(family.session.id) != family]
+    rows = {**view.rows, **dict.fromkeys(changed, version)}
+    return BoardView(
+        board,
+        version,
+        rows=MappingProxyType({session: rows[session] for session in board.order if session in rows}),
+        order=version if (board.order, board.next) != (old.order, old.next) else view.order,
+        counts=version if (board.states, board.agents) != (old.states, old.agents) else view.counts,
+    )
+
+
+def topic(parts: Parts, query: Query, name: str) -> Topic[BoardView]:
+    """`name` tells queries apart."""
+    return Topic(f"/board?{name}", lambda view: advance(view, read_board(parts, query)), hears_all=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFrames:
+    """The frames of one query in one language. `context` makes of a board what the templates need."""
+
+    renderer: Renderer
+    lang: str
+    context: Callable[[Board], BoardList]
+
+    def build(self, view: BoardView, base: int, is_first: bool) -> bytes | None:
+        if not is_first and view.version <= base:
+            return None
+        shown = self.context(view.board)
+        partials = []
+        if is_first or view.counts > base:
+            partials.append(Partial("#filters", "outerMorph", self.renderer.board_filters(self.lang, shown)))
+        if is_first or view.order > base:
+            partials.append(Partial("#board", "outerMorph", self.renderer.board_list(self.lang, shown)))
+        else:
+            changed = {session for session, version in view.rows.items() if version > base}
+            partials += [
+                Partial(f"#session-{row.key}", "outerMorph", self.renderer.board_row(self.lang, row))
+                for row in shown.rows
+                if row.session in changed
+            ]
+        return sse(self.renderer.frame(partials), position=view.version)

@@ -1,0 +1,23 @@
+// [data-board]: the order holds still while the reader points at the list or is within it, and is made good after.
+document.addEventListener("DOMContentLoaded", () => {
+  const board = () => document.querySelector("[data-board]");
+  if (!board()) return;
+  const points = matchMedia("(hover: hover)");
+  const isHeld = () => board().matches(":focus-within") || (points.matches && board().matches(":hover"));
+  let isBehind = false;
+
+  document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
+    const list = tasks.findIndex(({ target }) => target === board());
+    if (list < 0 || !isHeld()) return;
+    tasks.splice(list, 1);
+    isBehind = true;
+  });
+  const settle = () => {
+    if (!isBehind || isHeld()) return;
+    isBehind = false;
+    htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });
+  };
+  document.addEventListener("pointerover", settle);
+  document.addEventListener("focusout", () => setTimeout(settle)); // the focus has moved by then
+  document.documentElement.addEventListener("pointerleave", settle);
+});

@@ -1,0 +1,234 @@
+"""The board: every session once, in the order in which they need a person, found, folded and live (spec.md §9, §10)."""
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planstrip.plan.outline import QUIET_AFTER_MS, State
+from planstrip.web.board import ORDER, RECENT_MS, ROWS, Board, Query, read_board
+from planstrip.web.board_live import BoardView, advance
+from planstrip.web.listing import Filters
+from tests.running import Panel, running, todos
+
+START, TURN = "session/start", "turn/start"
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Iterator[Panel]:
+    with running(tmp_path / "plans.sqlite3") as panel:
+        yield panel
+
+
+def now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def event(type_: str, age_ms: int = 0, **data: Any) -> dict[str, Any]:
+    return {"type": type_, "time": now() - age_ms, "data": data}
+
+
+def put(panel: Panel, session: str, state: State, age_ms: int = 0, **start: Any) -> None:
+    """A session that is in a state since `age_ms` ago."""
+    age_ms = max(age_ms, QUIET_AFTER_MS + 1_000) if state == "quiet" else age_ms
+    plan = todos("a=c") if state == "done" else todos("a=c b=i c=i")
+    events = [event(START, age_ms, agent=start.pop("agent", "codex"), **start)]
+    if state in ("done", "open"):
+        events.append(event("todo/write", age_ms, todos=plan))
+    elif state != "none":
+        events.append(event(TURN, age_ms, turn=1))
+    if state == "waiting":
+        events.append(event("turn/wait", age_ms, turn=1, **{"for": "permission"}))
+    if state == "interrupted":
+        events.append(event("turn/end", age_ms, turn=1, reason={"kind": "aborted"}))
+    assert panel.append(session, *events).status_code == 201
+
+
+def read(panel: Panel, after: str | None = None, **filters: str) -> Board:
+    return read_board(panel.parts, Query(Filters(**filters), after))
+
+
+def shown(panel: Panel, **filters: str) -> list[str]:
+    return list(read(panel, **filters).order)
+
+
+# Order
+
+
+def test_who_needs_a_person_comes_first_and_what_is_long_past_last(panel: Panel) -> None:
+    for number, state in enumerate(reversed(ORDER)):
+        put(panel, f"old-{state}", state, RECENT_MS * 2 + number)
+        put(panel, state, state, 60_000)
+    assert shown(panel)[: len(ORDER) - 1] == list(ORDER[:-1])
+    assert all(session.startswith("old-") for session in shown(panel)[len(ORDER) :])
+    assert [family.session.state for family in read(panel).families[: len(ORDER)]] == list(ORDER)
+
+
+def test_within_a_state_the_newest_in_it_comes_first_and_no_event_moves_it(panel: Panel) -> None:
+    put(panel, "first", "working", 3_000)
+    put(panel, "second", "working", 2_000)
+    assert shown(panel) == ["second", "first"]
+    panel.append("first", event("tool/call", call_id="a", name="bash", arguments="{}"))
+    assert shown(panel) == ["second", "first"]
+
+
+def test_every_session_stands_on_exactly_one_page(panel: Panel) -> None:
+    expected = [f"s-{number:03}" for number in range(2 * ROWS + 7)]
+    for number, session in enumerate(expected):
+        put(panel, session, ORDER[number % len(ORDER)], number * 1_000)
+    found: list[str] = []
+    board = read(panel)
+    while True:
+        assert len(board.families) <= ROWS
+        found += board.order
+        if board.next is None:
+            break
+        put(panel, f"late-{len(found)}", "waiting")  # what comes meanwhile moves no later page
+        board = read(panel, board.next)
+    assert sorted(found) == expected
+
+
+@pytest.mark.parametrize("after", ["x", "é", "WzFd", "W10", "WyJhIiwxLDIsImIiXQ", "WzFlOTk5LDEsMSwiYSJd"])
+def test_a_cursor_that_is_none_is_refused(panel: Panel, after: str) -> None:
+    answer = panel.client.get("/", params={"after": after})
+    assert answer.status_code == 422
+    assert "expected the `next` of an earlier page" in answer.text
+
+
+# Families
+
+
+def test_children_are_folded_under_their_parent_at_any_depth(panel: Panel) -> None:
+    put(panel, "parent", "open", 9_000)
+    put(panel, "child", "working", 5_000, parent="parent")
+    put(panel, "grandchild", "done", 4_000, parent="child")
+    put(panel, "orphan", "open", 8_000, parent="elsewhere")
+    board = read(panel)
+    assert list(board.order) == ["orphan", "parent"]
+    assert [child.id for child in board.families[1].children] == ["child", "grandchild"]
+    assert "2 agents, 1 running" in panel.client.get("/").text
+
+
+def test_sessions_that_name_each_other_or_themselves_are_not_lost(panel: Panel) -> None:
+    put(panel, "a", "open", parent="b")
+    put(panel, "b", "open", parent="a")
+    put(panel, "self", "open", parent="self")
+    assert sorted(shown(panel)) == ["a", "b", "self"]
+
+
+def test_a_child_that_matches_stands_for_itself(panel: Panel) -> None:
+    put(panel, "parent", "open", title="The work")
+    put(panel, "child", "working", parent="parent", title="A review")
+    assert shown(panel, q="review") == ["child"]
+    assert shown(panel, state="working") == ["child"]
+
+
+# Search and filters
+
+
+def test_a_search_looks_through_titles_places_and_todos_in_any_script(panel: Panel) -> None:
+    put(panel, "title", "open", title="Миграция ТАБЛИЦ")
+    put(panel, "place", "open", cwd="/home/me/Code/panel")
+    panel.write("todo", [{"content": "实现 fixture 样本", "status": "pending"}])
+    panel.write("sign", [{"content": "reach 100% of it_all", "status": "pending"}])
+    assert shown(panel, q="миграция таблиц") == ["title"]
+    assert shown(panel, q="code/PANEL") == ["place"]
+    assert shown(panel, q="FIXTURE 样") == ["todo"]
+    assert shown(panel, q="100%") == ["sign"]
+    assert shown(panel, q="t_a") == ["sign"]  # no wildcard
+
+
+def test_a_todo_that_was_rewritten_is_found_by_its_new_words_only(panel: Panel) -> None:
+    panel.write("s", [{"content": "old words", "status": "pending"}])
+    panel.write("s", [{"content": "new words", "status": "pending"}])
+    assert (shown(panel, q="old words"), shown(panel, q="new words")) == ([], ["s"])
+
+
+def test_filters_are_links_with_counts_that_keep_the_rest_of_the_query(panel: Panel) -> None:
+    put(panel, "a", "waiting", agent="codex", cwd="/w")
+    put(panel, "b", "done", agent="kimi", cwd="/w")
+    text = panel.client.get("/?cwd=/w&lang=en&state=done").text
+    links = re.findall(r'<a class="chip filter" href="([^"]+)"( aria-current="true")?', text)
+    assert ("/?cwd=%2Fw&amp;lang=en&amp;state=waiting", "") in links
+    assert ("/?cwd=%2Fw&amp;lang=en", ' aria-current="true"') in links  # the one that stands leads back
+    assert ("/?cwd=%2Fw&amp;lang=en&amp;state=done&amp;agent=kimi", "") in links
+    assert read(panel).states == (("waiting", 1), ("done", 1))
+    assert shown(panel, cwd="/w", state="done", agent="kimi") == ["b"]
+
+
+def test_a_query_that_matches_nothing_says_so_and_leads_back(panel: Panel) -> None:
+    put(panel, "a", "open")
+    text = panel.client.get("/?q=nowhere").text
+    assert "No session matches" in text
+    assert 'href="/"' in text
+
+
+def test_a_row_names_the_active_todo_and_how_many_more(panel: Panel) -> None:
+    put(panel, "s", "open")
+    text = panel.client.get("/").text
+    assert '<bdi class="row-summary" data-field="active">b</bdi>' in text
+    assert '<span class="suffix" data-field="suffix" role="img" aria-label="1 more in progress">+1</span>' in text
+
+
+# Live
+
+
+def test_only_the_rows_that_changed_are_pushed(panel: Panel) -> None:
+    put(panel, "a", "working", 2_000, title="First")
+    put(panel, "b", "working", 1_000, title="Second")
+    with panel.stream("/stream") as stream:
+        first = stream.next().data
+        assert "First" in first
+        assert "Second" in first
+        panel.write("a", todos("x=i"))
+        frame = stream.next().data
+        assert 'hx-target="#session-' in frame
+        assert "First" in frame
+        assert "Second" not in frame
+        assert 'hx-target="#board"' not in frame
+
+
+def test_a_new_session_and_one_that_moves_bring_the_list_in_its_order(panel: Panel) -> None:
+    put(panel, "a", "working", 2_000, title="First")
+    with panel.stream("/stream") as stream:
+        stream.next()
+        put(panel, "b", "waiting", title="Second")
+        frame = stream.next().data
+        assert 'hx-target="#board"' in frame
+        assert frame.index("Second") < frame.index("First")
+        assert "1 waiting for you · 1 working · planstrip" in frame
+
+
+def test_a_stream_keeps_to_its_query(panel: Panel) -> None:
+    put(panel, "a", "working", agent="codex", title="First")
+    with panel.stream("/stream?agent=codex") as stream:
+        stream.next()
+        put(panel, "b", "working", agent="kimi", title="Second")
+        put(panel, "c", "working", agent="codex", title="Third")
+        frame = stream.next().data
+        while "Third" not in frame:
+            frame = stream.next().data
+        assert "Second" not in frame
+
+
+def test_what_has_not_changed_is_the_very_same_view(panel: Panel) -> None:
+    put(panel, "a", "working")
+    board = read(panel)
+    view = advance(None, board)
+    assert advance(view, board) is view
+    other = advance(view, Board(board.families[:0]))
+    assert (other.version, other.order, other.rows) == (2, 2, {})
+    assert isinstance(other, BoardView)
+
+
+def test_who_leaves_the_board_leaves_nothing_behind(panel: Panel) -> None:
+    with panel.stream("/stream") as stream:
+        stream.next()
+        assert panel.parts.hub.viewers == 1
+    end = time.monotonic() + 10
+    while panel.parts.hub.viewers and time.monotonic() < end:
+        time.sleep(0.01)
+    assert (panel.parts.hub.viewers, panel.parts.hub._channels, panel.parts.hub._broad) == (0, {}, set())
