@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("refold", ["refold", "refold, read"]),
         pytest.param("paint", ["paint"], marks=pytest.mark.browser),
         ("start", ["start", "idle memory"]),
+        ("board", ["board", "board, lag", "board, cost"]),
     ],
 )
 def test_measure_prints_a_line_for_each_of_its_figures(measure: str, names: list[str]) -> None:

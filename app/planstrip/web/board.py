@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, not_, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, func, not_, or_, select
 
 from planstrip.errors import Invalid
 from planstrip.parts import Parts
@@ -22,8 +22,6 @@ RECENT_MS: Final = 24 * 60 * 60_000  # who has been as they are for longer needs
 MAX_CHILDREN: Final = 200  # of all the sessions of a page together
 MAX_DEPTH: Final = 5
 ORDER: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working", "open", "done", "none")
-
-_parents = sessions.alias("parents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,45 +103,20 @@ def _read(connection: Connection, query: Query, now: int) -> Board:
 def _page(connection: Connection, query: Query, now: int) -> tuple[list[Any], str | None]:
     """Group by group, each off an index: the cost is that of the rows shown, however many there are."""
     start = None if query.after is None else _cursor(query.after)
+    clock = start.now if start else now
+    times = {"heard": clock - QUIET_AFTER_MS, "recent": clock - RECENT_MS}
     wanted = conditions(query.filters, now)
-    if not query.is_narrowed:
-        wanted.append(_is_top())
     rows: list[tuple[int, Any]] = []
-    for number, (group, since) in enumerate(_groups(start.now if start else now)):
+    for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
         if start and number < start.group:
             continue
         beyond = _beyond(since, start) if start and number == start.group else []
-        statement = select(sessions).where(group, *wanted, *beyond).order_by(since.desc(), sessions.c.id.desc())
-        found = connection.execute(statement.limit(ROWS + 1 - len(rows))).all()
-        rows += [(number, row) for row in found]
+        asked = statement.where(*wanted, *beyond) if wanted or beyond else statement
+        rows += [(number, row) for row in connection.execute(asked, times | {"limit": ROWS + 1 - len(rows)})]
         if len(rows) > ROWS:
             break
-    following = _next(start.now if start else now, *rows[ROWS - 1]) if len(rows) > ROWS else None
+    following = _next(clock, *rows[ROWS - 1]) if len(rows) > ROWS else None
     return [row for _, row in rows[:ROWS]], following
-
-
-def _groups(now: int) -> Sequence[tuple[ColumnElement[bool], ColumnElement[int]]]:
-    """Each with what it is sorted by, the newest first.
-
-    That is when a session came to be as it is, so that no row moves for each of its events; the last group holds all
-    that is long past, by the last event.
-    """
-    is_running, since = sessions.c.condition == "running", sessions.c.condition_since
-    is_heard = sessions.c.updated_at > now - QUIET_AFTER_MS
-    is_recent = or_(since > now - RECENT_MS, and_(is_running, sessions.c.updated_at > now - RECENT_MS))
-
-    def settled(state: State) -> tuple[ColumnElement[bool], ColumnElement[int]]:
-        return and_(sessions.c.condition == state, since > now - RECENT_MS), since
-
-    running: dict[State, ColumnElement[bool]] = {"working": is_heard, "quiet": and_(not_(is_heard), is_recent)}
-    groups = [(and_(is_running, running[state]), since) if state in running else settled(state) for state in ORDER]
-    return [*groups, (not_(is_recent), sessions.c.updated_at)]
-
-
-def _is_top() -> ColumnElement[bool]:
-    """Its parent is not here. Two that name each other as their parents both are."""
-    is_other = and_(_parents.c.id != sessions.c.id, func.coalesce(_parents.c.parent, "") != sessions.c.id)
-    return not_(exists().where(_parents.c.id == sessions.c.parent, is_other))
 
 
 def _children(connection: Connection, tops: Sequence[str], now: int) -> Mapping[str, list[Listed]]:
@@ -165,15 +138,14 @@ def _children(connection: Connection, tops: Sequence[str], now: int) -> Mapping[
 
 def _states(connection: Connection, now: int) -> tuple[tuple[State, int], ...]:
     counts = {str(row.condition): int(row.number) for row in connection.execute(_CONDITIONS)}
-    heard = and_(sessions.c.condition == "running", sessions.c.updated_at > now - QUIET_AFTER_MS)
-    counts["working"] = connection.execute(select(func.count()).where(heard)).scalar_one()
+    counts["working"] = connection.execute(_HEARD, {"heard": now - QUIET_AFTER_MS}).scalar_one()
     counts["quiet"] = counts.pop("running", 0) - counts["working"]
     return tuple((state, counts[state]) for state in ORDER if counts.get(state))
 
 
 def _next(now: int, group: int, row: Any) -> str:
-    since = _groups(now)[group][1]
-    text = json.dumps([now, group, getattr(row, since.key or ""), row.id], ensure_ascii=False)
+    since = getattr(row, _TOPS[group][0].name)
+    text = json.dumps([now, group, since, row.id], ensure_ascii=False)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -190,10 +162,39 @@ def _cursor(after: str) -> _Cursor:
     return found
 
 
-def _beyond(since: ColumnElement[int], start: _Cursor) -> list[ColumnElement[bool]]:
+def _beyond(since: Column[int], start: _Cursor) -> list[ColumnElement[bool]]:
     same = and_(since == start.since, sessions.c.id < start.id)
     return [or_(since < start.since, same)]
 
 
+def _groups() -> list[tuple[Column[int], Select[Any]]]:
+    """Each with what it is sorted by, the newest first.
+
+    That is when a session came to be as it is, so that no row moves for each of its events; the last group holds all
+    that is long past, by the last event.
+    """
+    condition, since, updated = sessions.c.condition, sessions.c.condition_since, sessions.c.updated_at
+    is_running, is_heard = condition == "running", updated > bindparam("heard")
+    is_recent = or_(since > bindparam("recent"), and_(is_running, updated > bindparam("recent")))
+    running = {"working": and_(is_running, is_heard), "quiet": and_(is_running, not_(is_heard), is_recent)}
+    groups = [running.get(state, and_(condition == state, since > bindparam("recent"))) for state in ORDER]
+    sorted_ = [*((since, group) for group in groups), (updated, not_(is_recent))]
+    return [(by, select(sessions).where(group).order_by(by.desc(), sessions.c.id.desc())) for by, group in sorted_]
+
+
+def _is_top() -> ColumnElement[bool]:
+    """Its parent is not here. Two that name each other as their parents both are."""
+    parents = sessions.alias("parents")
+    is_other = and_(parents.c.id != sessions.c.id, func.coalesce(parents.c.parent, "") != sessions.c.id)
+    return not_(exists().where(parents.c.id == sessions.c.parent, is_other))
+
+
+_NARROWED: Final = [(by, statement.limit(bindparam("limit"))) for by, statement in _groups()]
+_TOPS: Final = [(by, statement.where(_is_top())) for by, statement in _NARROWED]
+_HEARD: Final = (
+    select(func.count())
+    .select_from(sessions)
+    .where(sessions.c.condition == "running", sessions.c.updated_at > bindparam("heard"))
+)
 _CONDITIONS: Final = select(sessions.c.condition, func.count().label("number")).group_by(sessions.c.condition)
 _AGENTS: Final = select(sessions.c.agent).where(sessions.c.agent.is_not(None)).distinct().order_by(sessions.c.agent)
