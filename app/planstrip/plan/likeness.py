@@ -1,0 +1,153 @@
+"""Which to-do of a later list is which of an earlier one: by text, by normalised text, by likeness and place."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from planstrip.events import Todo
+
+THRESHOLD: Final = 0.65
+SAME_PLACE: Final = 0.05
+OTHER_NUMBERS: Final = -0.25  # `Phase 1` and `Phase 2` are two tasks, however alike
+REOPENED: Final = -0.3  # what is done seldom comes back under another name
+MAX_CHARS: Final = 300
+MAX_PAIRS: Final = 2_048  # all pairs up to here; beyond, each to-do is compared with its nearest ones only
+NEAREST: Final = 16
+
+_NUMBER: Final = re.compile(r"\d+")
+_IGNORED: Final = ("P", "Z", "C")  # punctuation, white space, controls and joiners
+
+
+class _Letters(dict[int, int | None]):
+    """A table for `str.translate`, filled as characters come: None for those that are left out."""
+
+    def __missing__(self, code: int) -> int | None:
+        char = chr(code)
+        kept = None if char == "`" or unicodedata.category(char)[0] in _IGNORED else code
+        self[code] = kept
+        return kept
+
+
+_LETTERS: Final = _Letters()
+
+
+def normalise(text: str) -> str:
+    """The text without what does not make it another task: case, form, white space, punctuation. Empty for `!!!`."""
+    folded = text.casefold() if text.isascii() else _fold(text)
+    return folded.translate(_LETTERS)
+
+
+def _fold(text: str) -> str:
+    """Case folding as Unicode defines it for compatible texts: what folds may have to be composed again."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def pair(before: Sequence[Todo], after: Sequence[Todo]) -> dict[int, int]:
+    """Place in `before` -> place in `after`, one to one. What is in neither side of it went or came."""
+    pairs = _equal([todo.content for todo in before], [todo.content for todo in after], {})
+    if len(pairs) == min(len(before), len(after)):
+        return pairs
+    pairs = _equal([normalise(todo.content) for todo in before], [normalise(todo.content) for todo in after], pairs)
+    if len(pairs) == min(len(before), len(after)):
+        return pairs
+    return _alike(before, after, pairs)
+
+
+def _equal(before: Sequence[str], after: Sequence[str], pairs: dict[int, int]) -> dict[int, int]:
+    """`pairs` and those of equal texts among the others, in their order; an empty text is equal to none."""
+    taken, waiting = set(pairs.values()), defaultdict[str, deque[int]](deque)
+    for place, text in enumerate(after):
+        if text and place not in taken:
+            waiting[text].append(place)
+    found = dict(pairs)
+    for place, text in enumerate(before):
+        if place not in pairs and waiting.get(text):
+            found[place] = waiting[text].popleft()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A to-do without a partner. `gap`: after which of the later list's paired to-dos it stands, -1 for none."""
+
+    place: int
+    gap: int
+    is_completed: bool
+    bigrams: frozenset[str]
+    numbers: tuple[str, ...]
+
+
+def _alike(before: Sequence[Todo], after: Sequence[Todo], pairs: dict[int, int]) -> dict[int, int]:
+    """`pairs` and the likest of the others, the best first."""
+    left = list(_sides(before, pairs))
+    right = list(_sides(after, {place: place for place in pairs.values()}))
+    scores = [
+        (-score, one.place, other.place)
+        for one, other in _candidates(left, right)
+        if (score := likeness(one, other)) >= THRESHOLD
+    ]
+    found, taken = dict(pairs), set(pairs.values())
+    for _, place, other_place in sorted(scores):
+        if place not in found and other_place not in taken:
+            found[place] = other_place
+            taken.add(other_place)
+    return found
+
+
+def _sides(todos: Sequence[Todo], partners: dict[int, int]) -> Iterator[Side]:
+    gap = -1
+    for place, todo in enumerate(todos):
+        if place in partners:
+            gap = partners[place]
+        else:
+            yield Side(place, gap, todo.status == "completed", _bigrams(todo.content), _numbers(todo.content))
+
+
+def _candidates(left: Sequence[Side], right: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
+    if len(left) * len(right) <= MAX_PAIRS:
+        yield from ((one, other) for one in left for other in right)
+        return
+    places = [other.place for other in right]
+    for one in left:
+        near = bisect_left(places, one.place)
+        yield from ((one, other) for other in right[max(0, near - NEAREST // 2) : near + NEAREST // 2])
+
+
+def likeness(one: Side, other: Side) -> float:
+    """The share of common pairs of neighbouring letters (Dice), weighed with place, numbers and status."""
+    size = len(one.bigrams) + len(other.bigrams)
+    score = 2 * len(one.bigrams & other.bigrams) / size if size else 0.0
+    if one.gap == other.gap:
+        score += SAME_PLACE
+    if one.numbers != other.numbers:
+        score += OTHER_NUMBERS
+    return score + REOPENED if one.is_completed and not other.is_completed else score
+
+
+def _bigrams(text: str) -> frozenset[str]:
+    letters = normalise(text[:MAX_CHARS])
+    return frozenset(map("".join, pairwise(letters)))
+
+
+def _numbers(text: str) -> tuple[str, ...]:
+    return tuple(_NUMBER.findall(text[:MAX_CHARS]))
+
+
+def longest_rise(numbers: Sequence[int]) -> set[int]:
+    """The members of a longest increasing subsequence of distinct numbers, in O(n log n)."""
+    ends = list[int]()
+    before = dict[int, int | None]()
+    for number in numbers:
+        place = bisect_left(ends, number)
+        before[number] = ends[place - 1] if place else None
+        ends[place : place + 1] = [number]
+    rise, at = set[int](), ends[-1] if ends else None
+    while at is not None:
+        rise.add(at)
+        at = before[at]
+    return rise
