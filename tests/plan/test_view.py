@@ -26,6 +26,8 @@ def test_a_view_that_a_frame_would_not_change_has_not_changed(entries: list[Entr
             assert view.standing.plan == before.standing.plan
         if view.standing.strip_changed == before.standing.strip_changed and view.standing.plan:
             assert view.standing.is_moving == before.standing.is_moving
+        if view.standing.strip_changed == before.standing.strip_changed:
+            assert view.standing.unlisted == before.standing.unlisted
         if view.standing.head_changed == before.standing.head_changed:
             assert view.standing.outline == before.standing.outline
             assert view.standing.condition == before.standing.condition

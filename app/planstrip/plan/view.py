@@ -8,10 +8,12 @@ from planstrip.events import Entry, ToolCall, ToolResult
 from planstrip.plan import fold as plan_fold
 from planstrip.plan import outline as outline_fold
 from planstrip.plan import rows as rows_fold
+from planstrip.plan import unlisted as unlisted_fold
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.rows import Window
 from planstrip.plan.todos import Counts
+from planstrip.plan.unlisted import Unlisted
 
 _ROW_EVENTS: Final = frozenset({ToolCall, ToolResult})
 
@@ -20,9 +22,11 @@ _ROW_EVENTS: Final = frozenset({ToolCall, ToolResult})
 class Standing:
     """What stands after the event at `position`, whose time is `updated_at` (ms, UTC; 0 before any event).
 
+    `unlisted` are the to-dos that were dropped while open, the newest last.
+
     `plan_changed`, `strip_changed` and `head_changed` are the positions of the last event on which the plan, the strip
-    (the plan and whether it moves) and the page's head depend: a push names what changed by them. `condition_since` is
-    the time of the event that brought the condition about (ms, UTC; 0 while none did).
+    (the plan, what is unlisted, whether it moves) and the page's head depend: a push names what changed by them.
+    `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
     """
 
     position: int = 0
@@ -33,6 +37,7 @@ class Standing:
     strip_changed: int = 0
     head_changed: int = 0
     condition_since: int = 0
+    unlisted: tuple[Unlisted, ...] = ()
 
     @property
     def counts(self) -> Counts:
@@ -69,9 +74,10 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
 def _step(old: Standing, entry: Entry) -> Standing:
     plan = plan_fold.step(old.plan, entry)
     outline = outline_fold.step(old.outline, entry)
-    if plan is old.plan and outline is old.outline:
+    unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
+    if plan is old.plan and outline is old.outline and unlisted is old.unlisted:
         return old
-    new = replace(old, plan=plan, outline=outline)
+    new = replace(old, plan=plan, outline=outline, unlisted=unlisted)
     return replace(
         new,
         plan_changed=entry.position if plan is not old.plan else old.plan_changed,
@@ -82,7 +88,9 @@ def _step(old: Standing, entry: Entry) -> Standing:
 
 
 def _moves_strip(old: Standing, new: Standing) -> bool:
-    return new.plan is not old.plan or (new.plan is not None and new.is_moving != old.is_moving)
+    if new.plan is not old.plan or new.unlisted is not old.unlisted:
+        return True
+    return new.plan is not None and new.is_moving != old.is_moving
 
 
 def _moves_head(old: Standing, new: Standing) -> bool:

@@ -1,0 +1,129 @@
+"""To-dos that were dropped while open stay listed until they return or are dismissed (spec.md §9)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planstrip.events import (
+    STATUSES,
+    Entry,
+    Omitted,
+    SessionRewind,
+    Todo,
+    TodoWrite,
+    TurnStart,
+    ViewerDismiss,
+    ViewerRestore,
+    ViewerRetire,
+)
+from planstrip.plan.unlisted import MAX_UNLISTED, Unlisted
+from planstrip.plan.view import Standing, stand
+from tests.logs import SECOND_MS, entries, log, logs
+
+few = st.lists(
+    st.builds(
+        Todo, st.sampled_from(["a", "b", "Fix it", "fix it.", "Fix it all", "Fix them all"]), st.sampled_from(STATUSES)
+    ),
+    max_size=4,
+    unique_by=lambda todo: todo.content,
+).map(tuple)
+busy = st.lists(
+    st.one_of(
+        st.builds(TodoWrite, few),
+        st.builds(TodoWrite, few),
+        st.builds(TodoWrite, few, st.none(), st.just((Omitted("FIX IT", "cancelled"),))),
+        st.builds(SessionRewind, st.just(0), few),
+        st.builds(ViewerRestore, few),
+        st.builds(ViewerRetire),
+        st.builds(ViewerDismiss, st.sampled_from(["a", "b", "Fix it"])),
+        st.builds(TurnStart, st.just(1)),
+    ),
+    max_size=12,
+).map(entries)
+
+
+def names(standing: Standing) -> str:
+    return " ".join(item.content for item in standing.unlisted)
+
+
+@pytest.mark.parametrize(
+    ("notation", "unlisted"),
+    [
+        ("W[a=p,b=p,c=p] > W[a=c]", "b c"),  # R037
+        ("W[a=c,b=p,c=p] > W[b1=i,b2=p]", "b c"),  # R039: what was completed is not missed
+        ("W[a=i,b=p] > W[a=i,b=p]", ""),  # R046
+        ("W[a=i,b=p] > W[a=c] > W[a=c,b=p]", ""),  # it returned
+        ("W[Fix it=i,b=p] > W[b=p] > W[b=p,fix  it!=p]", ""),  # also under another spelling
+        ("W[Write a note=i,b=p] > W[b=p] > W[b=p,Write a short note=p]", ""),
+        ("W[a=i,b=p] > W[] ", "a b"),  # clearing an unfinished list drops it
+        ("W[a=i,b=p] > W[] > T+ > T- > T+", "a b"),
+        ("W[a=i,b=p] > W[a=c] > T- > T+", ""),  # they go with the plan that was finished
+        ("W[a=c,b=c] > T+ > W[c=i]", ""),
+        ("W[a=i,b=p] > T! > T+ > W[c=i]", "a b"),
+        ("W[a=i,b=p] > W[a=i] > W[c=i]", "b a"),
+    ],
+)
+def test_what_stays_listed(notation: str, unlisted: str) -> None:
+    assert names(stand(log(notation))) == unlisted
+
+
+def test_each_is_told_with_the_write_that_left_it_out() -> None:
+    assert stand(log("T+ > W[a=i,b=p] > W[a=i]")).unlisted == (Unlisted("b", "pending", 3, 3 * SECOND_MS),)
+
+
+def test_a_person_dismisses_one_and_the_strip_has_changed() -> None:
+    dropped = log("W[a=i,b=p,c=p] > W[a=i]")
+    standing = stand([*dropped, Entry(3, 3, ViewerDismiss("b"))])
+    assert names(standing) == "c"
+    assert (standing.strip_changed, standing.plan_changed) == (3, 2)
+    again = stand([Entry(4, 4, ViewerDismiss("b"))], standing)
+    assert (names(again), again.strip_changed) == ("c", 3)
+
+
+def test_what_a_person_does_to_a_plan_drops_nothing() -> None:
+    written = log("W[a=i,b=p]")
+    for event in (
+        ViewerRetire(),
+        SessionRewind(0, (Todo("a", "in_progress"),)),
+        ViewerRestore((Todo("c", "pending"),)),
+    ):
+        assert stand([*written, Entry(2, 2, event)]).unlisted == ()
+
+
+def test_a_rewind_brings_back_what_was_listed_then() -> None:
+    dropped = log("W[a=i,b=p] > W[a=i]")
+    back = SessionRewind(1, (Todo("a", "in_progress"), Todo("b", "pending")))
+    assert names(stand([*dropped, Entry(3, 3, back)])) == ""
+
+
+def test_what_the_agent_called_off_is_not_listed_then_or_later() -> None:
+    written = TodoWrite((Todo("a", "pending"), Todo("b", "pending")))
+    called_off = TodoWrite((Todo("a", "pending"),), None, (Omitted("b", "cancelled"),))
+    assert stand(entries([written, called_off])).unlisted == ()
+    assert stand(entries([written, TodoWrite((Todo("a", "pending"),)), called_off])).unlisted == ()
+
+
+def test_a_rename_beside_it_does_not_hide_what_was_dropped() -> None:
+    notation = "W[Write the first note=p,Write the note=p] > W[Write the note=p] > W[Write the last note=p]"
+    assert names(stand(log(notation))) == "Write the first note"
+
+
+def test_the_newest_hundred_are_kept() -> None:
+    many = [TodoWrite(tuple(Todo(f"{group}-{n}", "pending") for n in range(60))) for group in "abc"]
+    unlisted = stand(entries([*many, TodoWrite(())])).unlisted
+    assert len(unlisted) == MAX_UNLISTED
+    assert unlisted[-1].content == "c-59"
+
+
+@given(busy | logs, st.data())
+def test_it_is_the_same_at_every_cut(entries: list[Entry], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(entries)))
+    assert stand(entries[cut:], stand(entries[:cut])) == stand(entries)
+
+
+@given(busy)
+def test_nothing_listed_is_unlisted_and_nothing_twice(entries: list[Entry]) -> None:
+    standing = stand(entries)
+    contents = [item.content for item in standing.unlisted]
+    assert len(set(contents)) == len(contents)
+    assert not {todo.content for todo in standing.plan.todos} & set(contents) if standing.plan else True
