@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from planstrip.projection import current
 from tests.running import Panel, new_session, todos
 
 START = {"type": "turn/start", "data": {"turn": 1}}
@@ -92,6 +93,17 @@ def test_retire_and_restore_may_be_appended_as_events(shared_panel: Panel) -> No
     assert shared_panel.append(session, START, RESTORE).status_code == 201
     assert shared_panel.events(session)[-1]["data"] == {"todos": todos("a=i")}
     assert shared_panel.plan(session)["todos"] == todos("a=i")
+
+
+def test_a_dismissal_that_comes_as_an_event_is_kept_and_dismisses_what_it_names(shared_panel: Panel) -> None:
+    session = new_session()
+    dismiss = {"type": "viewer/dismiss", "data": {"content": "b"}}
+    assert shared_panel.append(session, dismiss, write("a=i b=p"), dismiss, write("a=i")).status_code == 201
+    with shared_panel.parts.engine.connect() as connection:
+        assert [item.content for item in current(connection, session).unlisted] == ["b"]
+    assert shared_panel.append(session, dismiss).status_code == 201
+    with shared_panel.parts.engine.connect() as connection:
+        assert current(connection, session).unlisted == ()
 
 
 def test_a_batch_whose_last_event_is_refused_stores_nothing(shared_panel: Panel) -> None:

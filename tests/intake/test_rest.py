@@ -514,6 +514,21 @@ def test_what_the_agent_wrote_since_cannot_be_undone(shared_panel: Panel) -> Non
     assert shared_panel.plan(session)["todos"] == todos("b=i")
 
 
+def test_a_dropped_to_do_is_dismissed_once(shared_panel: Panel) -> None:
+    session, path = new_session(), "/api/sessions/{}/dismiss"
+    assert shared_panel.client.post(path.format(session), json={"content": "b"}).status_code == 404
+    shared_panel.append(session, write("a=i b=p"), write("a=c"))
+    assert shared_panel.client.post(path.format(session), json={"content": "B"}).status_code == 409
+    dismissed = shared_panel.client.post(path.format(session), json={"content": "b", "by": "ann"})
+    assert (dismissed.status_code, dismissed.json()) == (200, shared_panel.plan(session))
+    assert shared_panel.events(session)[-1]["data"] == {"content": "b", "by": "ann"}
+    assert shared_panel.client.post(path.format(session), json={"content": "b"}).status_code == 409
+    for body in ({}, {"content": 1}, {"content": "b", "at": 1}):
+        assert shared_panel.client.post(path.format(session), json=body).status_code == 422
+    assert shared_panel.client.post(path.format(session), data={"content": "b"}).status_code == 415
+    assert len(shared_panel.events(session)) == 3
+
+
 @pytest.mark.parametrize("act", ["retire", "restore"])
 def test_there_is_nothing_to_do_without_a_plan(shared_panel: Panel, act: str) -> None:
     session = new_session()

@@ -17,6 +17,7 @@ ROUTES = {
     ("get", "/api/sessions/{session}/stream"),
     ("post", "/api/sessions/{session}/retire"),
     ("post", "/api/sessions/{session}/restore"),
+    ("post", "/api/sessions/{session}/dismiss"),
     ("post", "/api/hooks/{agent}"),
     ("get", "/healthz"),
     ("get", "/metrics"),

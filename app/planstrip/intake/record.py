@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from planstrip import projection
 from planstrip.errors import Conflict, Invalid
 from planstrip.eventlog import DERIVED, Append, Appended, Draft
-from planstrip.events import SessionRewind, SessionStart, ViewerRestore, ViewerRetire, decode, encode
+from planstrip.events import SessionRewind, SessionStart, ViewerDismiss, ViewerRestore, ViewerRetire, decode, encode
 from planstrip.intake.check import MAX_BATCH_BYTES, MAX_BATCH_EVENTS, check_session_id
 from planstrip.intake.mcp_calls import without_ours
 from planstrip.plan.fold import Plan
@@ -44,6 +44,11 @@ async def start_session(writer: Writer, session: str, draft: Draft) -> tuple[boo
     except _AlreadyStartedError as already:
         return False, already.head
     return True, appended.head
+
+
+async def dismiss(writer: Writer, session: str, draft: Draft) -> Appended:
+    """Append a `viewer/dismiss`. Raises Conflict where its to-do is not listed; as a plain event it changes nothing."""
+    return await writer.append(Append(session, [draft], derive=_refuse_unlisted))
 
 
 class _AlreadyStartedError(Conflict):
@@ -98,6 +103,14 @@ def _refuse_second_start(connection: Connection, session: str, draft: Draft, hea
     assert isinstance(draft.event, SessionStart)
     if head and projection.current(connection, session).outline.agent is not None:
         raise _AlreadyStartedError(head)
+    return draft
+
+
+def _refuse_unlisted(connection: Connection, session: str, draft: Draft, head: int) -> Draft:
+    assert isinstance(draft.event, ViewerDismiss)
+    content, unlisted = draft.event.content, projection.current(connection, session).unlisted
+    if all(item.content != content for item in unlisted):
+        raise Conflict(f"session {session!r} lists {len(unlisted)} dropped to-dos; none of them is {content!r:.100}")
     return draft
 
 

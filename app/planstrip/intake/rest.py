@@ -18,7 +18,7 @@ from planstrip.intake.check import (
     check_session_id,
     shown,
 )
-from planstrip.intake.record import record, start_session
+from planstrip.intake.record import dismiss, record, start_session
 from planstrip.intake.tool import todo_write
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -84,14 +84,25 @@ async def post_todo_write(request: Request) -> Response:
 
 async def viewer_act(request: Request, session: str, type_: str) -> None:
     """Record a `viewer/…` event with the body's optional `by`."""
+    draft = await _viewer_draft(request, session, type_, ("by",))
+    await record(parts_of(request).writer, session, [draft])
+
+
+async def viewer_dismiss(request: Request, session: str) -> None:
+    """Record a `viewer/dismiss` of the body's `content`."""
+    draft = await _viewer_draft(request, session, "viewer/dismiss", ("content", "by"))
+    await dismiss(parts_of(request).writer, session, draft)
+
+
+async def _viewer_draft(request: Request, session: str, type_: str, keys: tuple[str, ...]) -> Draft:
     check_session_id(session)
     body: dict[str, Any] = {}
     text = payload.text_of(await payload.read_body(request))
     if text.strip():
         payload.content_type(request, payload.JSON)
         body = payload.parse_object(text)
-    _refuse_unknown(body, ("by",))
-    await record(parts_of(request).writer, session, [_body_draft(type_, body)])
+    _refuse_unknown(body, keys)
+    return _body_draft(type_, body)
 
 
 def _body_draft(type_: str, body: dict[str, Any]) -> Draft:

@@ -1,8 +1,10 @@
 """The reads of the REST API (spec.md §10)."""
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import Path, Query
 from sqlalchemy import Connection, select
@@ -13,7 +15,7 @@ from planstrip import projection
 from planstrip.errors import NotFound
 from planstrip.eventlog import read_stored
 from planstrip.intake.check import check_session_id
-from planstrip.intake.rest import viewer_act
+from planstrip.intake.rest import viewer_act, viewer_dismiss
 from planstrip.parts import parts_of
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import State
@@ -25,6 +27,7 @@ from planstrip.web.listing import Filters, Listed, list_sessions
 MAX_POSITION: Final = 2**62
 
 SessionId = Annotated[str, Path(description="The session's id: the agent's own.")]
+Act: TypeAlias = Callable[[Request, str], Awaitable[None]]
 At = Annotated[int | None, Query(ge=0, le=MAX_POSITION, description="The plan as it stood at this position.")]
 
 
@@ -90,18 +93,23 @@ def get_plan_badge(request: Request, session: SessionId, at: At = None) -> Respo
 
 async def post_retire(request: Request, session: SessionId) -> Response:
     """Retire the standing plan: a person's act, which the agent's next write supersedes."""
-    return await _act(request, session, "viewer/retire")
+    return await _act(request, session, partial(viewer_act, type_="viewer/retire"))
 
 
 async def post_restore(request: Request, session: SessionId) -> Response:
     """Undo a retirement that still stands."""
-    return await _act(request, session, "viewer/restore")
+    return await _act(request, session, partial(viewer_act, type_="viewer/restore"))
 
 
-async def _act(request: Request, session: str, type_: str) -> Response:
+async def post_dismiss(request: Request, session: SessionId) -> Response:
+    """Dismiss a to-do that the agent dropped while it was open: it is listed under the plan no longer."""
+    return await _act(request, session, viewer_dismiss)
+
+
+async def _act(request: Request, session: str, act: Act) -> Response:
     with parts_of(request).engine.connect() as connection:
         require_session(connection, session)
-    await viewer_act(request, session, type_)
+    await act(request, session)
     with parts_of(request).engine.connect() as connection:
         standing = projection.current(connection, session)
     return JSONResponse(plan_json(session, standing.position, standing.plan))

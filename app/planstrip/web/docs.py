@@ -39,6 +39,7 @@ SHAPES: Final[dict[tuple[str, str], Shape]] = {
     ("get", f"{SESSION}/plan"): Shape(schemas.PlanAnswer),
     ("post", f"{SESSION}/retire"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
     ("post", f"{SESSION}/restore"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
+    ("post", f"{SESSION}/dismiss"): Shape(schemas.PlanAnswer, schemas.DismissBody),
 }
 
 

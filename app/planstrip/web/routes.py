@@ -50,6 +50,7 @@ API: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("GET", "/api/sessions/{session}/stream", stream.plan_stream),
     ("POST", "/api/sessions/{session}/retire", api.post_retire),
     ("POST", "/api/sessions/{session}/restore", api.post_restore),
+    ("POST", "/api/sessions/{session}/dismiss", api.post_dismiss),
     ("POST", "/api/hooks/{agent}", hooks.post_hook),
     ("GET", "/healthz", health.healthz),
     ("GET", "/metrics", health.metrics),

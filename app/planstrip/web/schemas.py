@@ -49,6 +49,10 @@ class ViewerBody(Body):
     by: str | None = Field(default=None, description="Who does it.")
 
 
+class DismissBody(ViewerBody):
+    content: str = Field(description="The dropped to-do's content, as it was listed.")
+
+
 class CountsAnswer(BaseModel):
     completed: int
     in_progress: int
