@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from planstrip.events import ToolCall
@@ -87,6 +88,13 @@ def plan_of(call: ToolCall) -> list[object] | None:
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         return None
     return [_todo(item, contents) for item in found]
+
+
+@lru_cache(maxsize=4_096)
+def is_plan_call(name: str) -> bool:
+    """Whether a tool of this recorded name writes a plan."""
+    folded = _fold(name)
+    return folded.endswith("todowrite") or folded in _PLAN_CALLS
 
 
 def head_line(text: str) -> str:

@@ -2,30 +2,33 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from planstrip.events import Entry, ToolCall, ToolResult
 from planstrip.plan import fold as plan_fold
+from planstrip.plan import freshness as freshness_fold
 from planstrip.plan import outline as outline_fold
+from planstrip.plan import plans as plans_fold
 from planstrip.plan import rows as rows_fold
 from planstrip.plan import unlisted as unlisted_fold
 from planstrip.plan.fold import Plan
+from planstrip.plan.freshness import CALL_STEPS, Freshness
 from planstrip.plan.outline import Condition, Outline
+from planstrip.plan.plans import Plans
 from planstrip.plan.rows import Window
 from planstrip.plan.todos import Counts
+from planstrip.plan.tools import is_plan_call
 from planstrip.plan.unlisted import Unlisted
-
-_ROW_EVENTS: Final = frozenset({ToolCall, ToolResult})
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What stands after the event at `position`, whose time is `updated_at` (ms, UTC; 0 before any event).
 
-    `unlisted` are the to-dos that were dropped while open, the newest last.
+    `unlisted` are the to-dos that were dropped while open, the newest last; `freshness` tells what came since the plan
+    was written, `plans` which plan of the session it is.
 
     `plan_changed`, `strip_changed` and `head_changed` are the positions of the last event on which the plan, the strip
-    (the plan, what is unlisted, whether it moves) and the page's head depend: a push names what changed by them.
+    (the plan and all that is told beside it) and the page's head depend: a push names what changed by them.
     `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
     """
 
@@ -38,6 +41,8 @@ class Standing:
     head_changed: int = 0
     condition_since: int = 0
     unlisted: tuple[Unlisted, ...] = ()
+    freshness: Freshness = field(default_factory=Freshness)
+    plans: Plans = field(default_factory=Plans)
 
     @property
     def counts(self) -> Counts:
@@ -61,23 +66,37 @@ class Standing:
 def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
     """`stand(a + b) == stand(b, start=stand(a))` at every cut."""
     old = standing = start or Standing()
-    last = None
+    last, calls = None, 0  # tool calls that `standing` does not count yet
     for last in entries:
-        if last.event.__class__ in _ROW_EVENTS:  # nine in ten, and none of them moves what stands
+        event = last.event
+        if isinstance(event, ToolCall):  # these and their results are nine events in ten
+            if not is_plan_call(event.name) and standing.freshness.calls + calls + 1 not in CALL_STEPS:
+                calls += 1
+                continue
+        elif isinstance(event, ToolResult) and event.call_id not in standing.freshness.asked:
             continue
-        standing = _step(standing, last)
+        standing, calls = _step(_counting(standing, calls), last), 0
     if last is None:
         return old
-    return replace(standing, position=last.position, updated_at=last.time)
+    return replace(_counting(standing, calls), position=last.position, updated_at=last.time)
+
+
+def _counting(standing: Standing, calls: int) -> Standing:
+    if not calls or standing.plan is None:
+        return standing
+    freshness = standing.freshness
+    return replace(standing, freshness=replace(freshness, calls=freshness.calls + calls))
 
 
 def _step(old: Standing, entry: Entry) -> Standing:
     plan = plan_fold.step(old.plan, entry)
     outline = outline_fold.step(old.outline, entry)
     unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
-    if plan is old.plan and outline is old.outline and unlisted is old.unlisted:
+    freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=old.outline.turn == "open")
+    plans = plans_fold.step(old.plans, old.plan, plan, entry, is_cut=old.freshness.is_cut)
+    new = replace(old, plan=plan, outline=outline, unlisted=unlisted, freshness=freshness, plans=plans)
+    if new == old:
         return old
-    new = replace(old, plan=plan, outline=outline, unlisted=unlisted)
     return replace(
         new,
         plan_changed=entry.position if plan is not old.plan else old.plan_changed,
@@ -88,9 +107,14 @@ def _step(old: Standing, entry: Entry) -> Standing:
 
 
 def _moves_strip(old: Standing, new: Standing) -> bool:
-    if new.plan is not old.plan or new.unlisted is not old.unlisted:
-        return True
-    return new.plan is not None and new.is_moving != old.is_moving
+    return _strip(new) != _strip(old)
+
+
+def _strip(standing: Standing) -> tuple[object, ...]:
+    """All that a strip shows, but for its age. Without a plan that is what was retired or unlisted."""
+    plan, outline = standing.plan, standing.outline
+    told = (outline.turn, outline.waits_for is None, standing.freshness.told) if plan else ()
+    return plan, standing.unlisted, standing.plans, *told
 
 
 def _moves_head(old: Standing, new: Standing) -> bool:

@@ -1,0 +1,80 @@
+"""What has happened since the plan was written: the more, the further it may be behind the work (spec.md §9)."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from planstrip.events import Entry, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.plan.fold import Plan
+from planstrip.plan.tools import is_plan_call
+
+Caution: TypeAlias = Literal["fresh", "aging", "stale"]
+
+CALL_STEPS: Final = frozenset(
+    10 * 2**power for power in range(20)
+)  # told in steps: a strip does not tick with every call
+MAX_ASKED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Since the last accepted write: `turns` that began, `calls` of tools.
+
+    `is_refused`: a plan call of this turn was not accepted. `is_cut`: a turn was interrupted, the write's own or a
+    later one. `asked` are the ids of plan calls without their result.
+    """
+
+    turns: int = 0
+    calls: int = 0
+    is_refused: bool = False
+    is_cut: bool = False
+    asked: tuple[str, ...] = ()
+
+    @property
+    def step(self) -> int:
+        """The calls as they are told: the last of CALL_STEPS that they have reached, 0 below the first."""
+        return max((step for step in CALL_STEPS if step <= self.calls), default=0)
+
+    @property
+    def caution(self) -> Caution:
+        if self.turns >= 3 or self.calls >= 80:
+            return "stale"
+        return "aging" if self.turns or self.calls >= 20 else "fresh"
+
+    @property
+    def told(self) -> tuple[int, int, bool, bool]:
+        """All that a reader can see of it."""
+        return self.turns, self.step, self.is_refused, self.is_cut
+
+
+def step(old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, *, was_open: bool) -> Freshness:
+    """After an event that took the plan `before` to `after`; the same object where nothing changed.
+
+    `was_open`: a turn ran until then.
+    """
+    event = entry.event
+    if after is not before:
+        return Freshness(asked=old.asked)
+    if isinstance(event, ToolCall):
+        return _called(old, event, 0 if after is None else 1)
+    if isinstance(event, ToolResult):
+        return _answered(old, event)
+    if after is None:
+        return old
+    if isinstance(event, TurnStart):
+        return replace(old, turns=old.turns + 1, is_refused=False, is_cut=old.is_cut or was_open)
+    if isinstance(event, TurnEnd) and event.reason.kind != "completed" and was_open:
+        return replace(old, is_cut=True)
+    return old
+
+
+def _called(old: Freshness, call: ToolCall, counted: int) -> Freshness:
+    """Without a plan there is nothing that its age could be told by."""
+    asked = (*old.asked, call.call_id)[-MAX_ASKED:] if is_plan_call(call.name) else old.asked
+    return replace(old, calls=old.calls + counted, asked=asked)
+
+
+def _answered(old: Freshness, result: ToolResult) -> Freshness:
+    if result.call_id not in old.asked:
+        return old
+    asked = tuple(call_id for call_id in old.asked if call_id != result.call_id)
+    return replace(old, asked=asked, is_refused=old.is_refused or result.is_error)

@@ -1,0 +1,79 @@
+"""How far a plan may be behind: what came since it was written, and what a reader is told of it (spec.md §9)."""
+
+from hypothesis import given
+
+from planstrip.events import EndReason, Entry, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.plan.freshness import Freshness
+from planstrip.plan.view import stand
+from tests.logs import entries, log, logs
+
+
+def told(notation: str) -> Freshness:
+    return stand(log(notation)).freshness
+
+
+def write() -> TodoWrite:
+    return TodoWrite((Todo("a", "in_progress"),))
+
+
+def calls(count: int, name: str = "bash") -> list[ToolCall]:
+    return [ToolCall(f"c{number}", name, "{}") for number in range(count)]
+
+
+def test_turns_and_calls_since_the_write_are_counted_over_turn_boundaries() -> None:
+    """R009, R011: the age survives turns, and an accepted write ends it."""
+    turn: list[Event] = [TurnStart(2), *calls(20), TurnEnd(2, EndReason("completed"))]
+    old = stand(entries([TurnStart(1), write(), *calls(20), *turn]))
+    assert (old.freshness.turns, old.freshness.calls, old.freshness.step) == (1, 40, 40)
+    assert stand(entries([write(), *calls(20), write()])).freshness == Freshness()
+
+
+def test_caution_grows() -> None:
+    def caution(*events: Event) -> str:
+        return stand(entries([write(), *events])).freshness.caution
+
+    assert caution(*calls(19)) == "fresh"
+    assert caution(*calls(20)) == "aging"
+    assert caution(*calls(80)) == "stale"
+    assert caution(TurnStart(2)) == "aging"
+    assert caution(TurnStart(2), TurnStart(3), TurnStart(4)) == "stale"
+
+
+def test_a_strip_does_not_tick_with_every_call() -> None:
+    standing = stand(entries([write()]))
+    moved = []
+    for position, call in enumerate(calls(25), 2):
+        before, standing = standing, stand([Entry(position, 0, call)], standing)
+        if standing.strip_changed != before.strip_changed:
+            moved.append(standing.freshness.calls)
+    assert moved == [10, 20]
+
+
+def test_a_refused_write_is_told_until_the_next_turn_or_an_accepted_one() -> None:
+    """R013."""
+    refused: list[Event] = [
+        write(),
+        ToolCall("p", "mcp__plan__todo_write", "{}"),
+        ToolResult("p", is_error=True, text="no"),
+    ]
+    assert stand(entries(refused)).freshness.is_refused
+    assert stand(entries(refused)).strip_changed == 3
+    assert not stand(entries([*refused, write()])).freshness.is_refused
+    assert not stand(entries([*refused, TurnStart(2)])).freshness.is_refused
+    assert not stand(entries([write(), ToolCall("b", "bash", "{}"), ToolResult("b", True, "no")])).freshness.is_refused
+
+
+def test_a_plan_of_an_interrupted_turn_is_marked_until_it_is_written_again() -> None:
+    """R041, R047."""
+    assert not told("T+ > W[a=i] > T-").is_cut
+    assert told("T+ > W[a=i] > T! > T+").is_cut
+    assert told("T+ > W[a=i] > T+").is_cut  # another turn began without an end of the first
+    assert not told("T+ > W[a=i] > T! > T+ > W[a=c,b=i]").is_cut
+
+
+@given(logs)
+def test_one_by_one_is_as_all_at_once(log: list[Entry]) -> None:
+    standing = None
+    for entry in log:
+        standing = stand([entry], standing)
+    assert (standing or stand([])) == stand(log)
