@@ -1,5 +1,6 @@
 """What has happened since the plan was written: the more, the further it may be behind the work (spec.md §9)."""
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -9,9 +10,7 @@ from planstrip.plan.tools import is_plan_call
 
 Caution: TypeAlias = Literal["fresh", "aging", "stale"]
 
-CALL_STEPS: Final = frozenset(
-    10 * 2**power for power in range(20)
-)  # told in steps: a strip does not tick with every call
+CALL_STEPS: Final[tuple[int, ...]] = tuple(10 * 2**power for power in range(60))  # a strip does not tick with each
 MAX_ASKED: Final = 8
 
 
@@ -32,7 +31,12 @@ class Freshness:
     @property
     def step(self) -> int:
         """The calls as they are told: the last of CALL_STEPS that they have reached, 0 below the first."""
-        return max((step for step in CALL_STEPS if step <= self.calls), default=0)
+        reached = bisect_right(CALL_STEPS, self.calls)
+        return CALL_STEPS[reached - 1] if reached else 0
+
+    @property
+    def calls_until_told(self) -> int:
+        return CALL_STEPS[bisect_right(CALL_STEPS, self.calls)] - self.calls
 
     @property
     def caution(self) -> Caution:
