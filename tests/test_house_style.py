@@ -47,6 +47,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "refolding": LOG,
     "projection": BASE | {"eventlog", "plan", "session_rows"},
     "session_rows": {"events", "plan"},
+    "past": BASE | {"eventlog", "plan", "projection"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "intake", "hooks", "web"},

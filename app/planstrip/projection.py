@@ -87,7 +87,7 @@ def current(connection: Connection, session: str) -> Standing:
 def view(connection: Connection, session: str) -> View:
     """The session as its page shows it: what stands, and the newest rows. The cost does not grow with the log."""
     standing = current(connection, session)
-    return View(standing, _window(connection, session, standing.position))
+    return View(standing, window_at(connection, session, standing.position))
 
 
 def catch_up(connection: Connection, session: str, view: View) -> View:
@@ -99,7 +99,7 @@ def catch_up(connection: Connection, session: str, view: View) -> View:
 
 def plan_at(connection: Connection, session: str, position: int) -> Plan | None:
     """The plan that stood after the event at `position`: its last setter, and the turn that may have cleared it."""
-    setter = _newest_setter(connection, session, position)
+    setter = newest_setter(connection, session, position)
     if setter is None:
         return None
     entries = list(read(connection, session, setter - 1, setter))
@@ -112,10 +112,11 @@ def plan_at(connection: Connection, session: str, position: int) -> Plan | None:
 def retirement(connection: Connection, session: str) -> int | None:
     """The position of the retirement that still stands, if the plan's last setter is one."""
     retired = _newest(connection, session, 2**62, "viewer/retire")
-    return retired if retired == _newest_setter(connection, session, 2**62) else None
+    return retired if retired == newest_setter(connection, session, 2**62) else None
 
 
-def _window(connection: Connection, session: str, until: int) -> Window:
+def window_at(connection: Connection, session: str, until: int) -> Window:
+    """The newest rows up to a position, as they were then."""
     window = rows_fold.fold(window_entries(connection, session, until))
     firsts = (*(row.position for row in window.rows[:1]), *(turn.position for turn in window.turns[:1]))
     dropped = _newest(connection, session, firsts[0] - 1, "tool/call") if firsts else None
@@ -145,7 +146,7 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
 
 def window_before(connection: Connection, session: str, before: int) -> Window:
     """The newest rows before a position, each with what became of it since."""
-    window, seen = _window(connection, session, before - 1), before - 1
+    window, seen = window_at(connection, session, before - 1), before - 1
     for entry in islice(read(connection, session, seen), MAX_LOOKAHEAD):
         if not any(row.state == "running" for row in window.rows):
             break
@@ -209,7 +210,8 @@ def _at(connection: Connection, session: str, positions: Sequence[int]) -> list[
     return [entry for position in positions for entry in read(connection, session, position - 1, position)]
 
 
-def _newest_setter(connection: Connection, session: str, until: int) -> int | None:
+def newest_setter(connection: Connection, session: str, until: int) -> int | None:
+    """The position of the newest event up to `until` that set the plan, or took it away."""
     found = [_newest(connection, session, until, type_) for type_ in PLAN_SETTERS]
     return max((position for position in found if position is not None), default=None)
 
