@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from planstrip.db import open_engine, prepare
 from tests.running import Panel, running
+
+# A machine that does other work makes any example slow once, and Hypothesis would call that a failure.
+settings.register_profile("planstrip", deadline=None)
+settings.load_profile("planstrip")
 
 
 @pytest.fixture(scope="session")
