@@ -64,7 +64,7 @@ omitted = st.lists(st.builds(Omitted, contents, st.just("cancelled")), max_size=
 call_ids = st.sampled_from(["a", "b", "c"])
 
 events: st.SearchStrategy[Event] = st.one_of(
-    st.builds(TodoWrite, todo_lists, st.none(), omitted),
+    st.builds(TodoWrite, todo_lists, st.none() | call_ids, omitted),
     st.builds(TurnStart, st.integers(1, 9), st.none() | contents),
     st.builds(TurnEnd, st.integers(1, 9), st.builds(EndReason, st.sampled_from(["completed", "aborted"]))),
     st.builds(ToolCall, call_ids, st.sampled_from(["todo_write", "bash"]), contents),

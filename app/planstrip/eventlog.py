@@ -208,6 +208,11 @@ _TAIL: Final = (
     .order_by(events.c.position)
     .limit(bindparam("limit"))
 )
+_AT: Final = (
+    select(events.c.position, events.c.type, events.c.time, events.c.data)
+    .where(events.c.session == bindparam("session"), events.c.position.in_(bindparam("positions", expanding=True)))
+    .order_by(events.c.position)
+)
 _KNOWN_TAIL: Final = _TAIL.where(events.c.type.in_(tuple(TYPES)), events.c.position <= bindparam("until"))
 
 
@@ -224,6 +229,12 @@ class Stored:
 def read_stored(connection: Connection, session: str, after: int, limit: int) -> list[Stored]:
     rows = connection.execute(_TAIL, {"session": session, "after": after, "limit": limit})
     return [Stored(*row) for row in rows]
+
+
+def read_at(connection: Connection, session: str, positions: Sequence[int]) -> list[Entry]:
+    """The events at these positions, in order."""
+    rows = connection.execute(_AT, {"session": session, "positions": positions})
+    return [Entry(position, time, decode(type_, data)) for position, type_, time, data in rows]
 
 
 def read(connection: Connection, session: str, after: int = 0, until: int | None = None) -> Iterator[Entry]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, bindparam, delete, select, text, union
 
-from planstrip.eventlog import read
+from planstrip.eventlog import read, read_at
 from planstrip.events import Entry, ToolCall
 from planstrip.plan import rows as rows_fold
 from planstrip.plan.fold import Plan, fold
 from planstrip.plan.rows import Window
 from planstrip.plan.view import Standing, View, advance, stand
+from planstrip.revising import PLAN_SETTERS, newest_revisions
 from planstrip.session_rows import search_row, session_row
 from planstrip.tables import MARKED, checkpoints, events, search_texts, sessions
 from planstrip.upsert import upsert
@@ -30,7 +31,6 @@ CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
 WINDOW_ROWS: Final = 100
-PLAN_SETTERS: Final = ("todo/write", "session/rewind", "viewer/restore", "viewer/retire")
 
 log = logging.getLogger(__name__)
 
@@ -116,20 +116,28 @@ def retirement(connection: Connection, session: str) -> int | None:
 
 
 def window_at(connection: Connection, session: str, until: int) -> Window:
-    """The newest rows up to a position, as they were then."""
-    window = rows_fold.fold(window_entries(connection, session, until))
+    """The newest rows and revisions up to a position, as they were then."""
+    revisions = newest_revisions(connection, session, until)
+    return dataclasses.replace(_rows_at(connection, session, until), revisions=revisions)
+
+
+def _rows_at(connection: Connection, session: str, until: int) -> Window:
+    """The newest rows up to `until`; the revisions are only those of its rows."""
+    start = _window_start(connection, session, until)
+    turn = rows_fold.fold(_context(connection, session, start))
+    led = dataclasses.replace(turn, plan=plan_at(connection, session, start - 1), revisions=())
+    window = rows_fold.fold(read(connection, session, start - 1, until), led)
     firsts = (*(row.position for row in window.rows[:1]), *(turn.position for turn in window.turns[:1]))
     dropped = _newest(connection, session, firsts[0] - 1, "tool/call") if firsts else None
     return dataclasses.replace(window, dropped=max(window.dropped, dropped or 0))
 
 
-def window_entries(connection: Connection, session: str, until: int) -> list[Entry]:
-    """The events that make the newest rows up to `until`, led by the `turn/start` that they stand in."""
-    start = max(
+def _window_start(connection: Connection, session: str, until: int) -> int:
+    """The first event that the newest rows up to `until` are made of, but for the turn that it stands in."""
+    return max(
         _newest(connection, session, until, "tool/call", skip=WINDOW_ROWS - 1) or 1,
         _newest(connection, session, until, "turn/start", skip=WINDOW_ROWS - 1) or 1,
     )
-    return _context(connection, session, start) + list(read(connection, session, start - 1, until))
 
 
 def _context(connection: Connection, session: str, start: int) -> list[Entry]:
@@ -141,19 +149,19 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
     resumes = _between(connection, session, "turn/resume", turn, start)
     told = [*ends[:1], *ends[-1:], *resumes[-1:]]  # the first end counts, or the last where the turn was resumed
     rewinds = _between(connection, session, "session/rewind", turn, start)
-    return _at(connection, session, sorted({turn, *told, *rewinds}))
+    return read_at(connection, session, sorted({turn, *told, *rewinds}))
 
 
 def window_before(connection: Connection, session: str, before: int) -> Window:
     """The newest rows before a position, each with what became of it since."""
-    window, seen = window_at(connection, session, before - 1), before - 1
+    window, seen = _rows_at(connection, session, before - 1), before - 1
     for entry in islice(read(connection, session, seen), MAX_LOOKAHEAD):
         if not any(row.state == "running" for row in window.rows):
             break
         if not isinstance(entry.event, ToolCall):  # a later call is a later row
             window = rows_fold.fold([entry], window)
         seen = entry.position
-    rewinds = _at(connection, session, _between(connection, session, "session/rewind", seen, 2**62))
+    rewinds = read_at(connection, session, _between(connection, session, "session/rewind", seen, 2**62))
     window = rows_fold.fold(rewinds, window)
     kept = [turn for turn in window.turns if turn.position < before]
     return dataclasses.replace(window, turns=tuple(kept))
@@ -204,10 +212,6 @@ def _between(connection: Connection, session: str, type_: str, after: int, befor
     """The positions of the events of one of the marked types between two positions, in order."""
     query = _MARKED.where(events.c.type == type_, events.c.position > after, events.c.position < before)
     return sorted(connection.execute(query, {"session": session}).scalars())
-
-
-def _at(connection: Connection, session: str, positions: Sequence[int]) -> list[Entry]:
-    return [entry for position in positions for entry in read(connection, session, position - 1, position)]
 
 
 def newest_setter(connection: Connection, session: str, until: int) -> int | None:

@@ -3,7 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planstrip.events import EndReason, Entry, Event, SessionRewind, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.events import (
+    EndReason,
+    Entry,
+    Event,
+    SessionRewind,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnStart,
+    ViewerRetire,
+)
+from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Window, fold
 from tests.logs import entries, logs
 
@@ -34,6 +47,44 @@ def test_a_window_holds_the_newest_rows_as_the_whole_log_tells_them(entries: lis
     assert len(window.rows) <= size
     assert [row.position for row in window.rows] == [row.position for row in whole.rows][-len(window.rows) or 1_000 :]
     assert all(row.position <= window.dropped or row in window.rows or row in window.late for row in whole.rows)
+
+
+def test_a_rewind_marks_rows_that_slid_out_running_too() -> None:
+    window = fold(entries([call("a"), call("b"), SessionRewind(0)]), Window(size=1))
+    assert [(row.position, row.is_rewound) for row in (*window.late, *window.rows)] == [(1, True), (2, True)]
+
+
+def written(*steps: Event) -> list[tuple[int, str]]:
+    rows = fold(entries([TodoWrite((Todo("a", "pending"),)), *steps])).rows
+    return [(row.position, " ".join(todo.content for todo in row.revision.after)) for row in rows if row.revision]
+
+
+def test_a_row_holds_what_its_accepted_write_made_of_the_plan() -> None:
+    write = TodoWrite((Todo("b", "pending"),), "x")
+    assert written(call("x"), write, ok("x")) == [(2, "b")]
+    assert written(call("x"), ok("x"), write) == [(2, "b")]
+    assert written(call("x"), ok("x"), call("x"), write) == [(4, "b")]  # call ids repeat: the newest is meant
+    assert written(call("x"), call("y"), ToolResult("x", is_error=True, text="no"), write) == [(2, "b")]
+    assert written(call("y"), write) == []
+
+
+def test_two_writes_of_one_call_are_one_revision_of_its_row_and_two_of_the_plan() -> None:
+    steps: list[Event] = [call("x"), TodoWrite((Todo("a", "pending"),), "x"), TodoWrite((Todo("b", "pending"),), "x")]
+    window = fold(entries(steps))
+    (row,) = window.rows
+    assert row.revision
+    assert (row.changed, row.revision.before, row.revision.after) == (3, (), (Todo("b", "pending"),))
+    assert [revision.position for revision in window.revisions] == [2, 3]
+
+
+def test_the_newest_fifty_revisions_are_kept_and_an_equal_list_is_not_shown() -> None:
+    writes = [TodoWrite((Todo("a", "pending"),)) for _ in range(60)]
+    revisions = fold(entries([*writes, ViewerRetire("ann"), TurnStart(4), SessionRewind(0, ())])).revisions
+    assert len(revisions) == MAX_REVISIONS
+    assert [(revision.cause, revision.turn, revision.by) for revision in revisions if revision.is_shown] == [
+        ("retire", None, "ann"),
+        ("rewind", 4, None),
+    ]
 
 
 def test_a_row_runs_until_its_result() -> None:

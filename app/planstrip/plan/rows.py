@@ -1,11 +1,15 @@
-"""Tool rows by turn: the newest window of them, folded from events (spec.md §5)."""
+"""Tool rows by turn and the plan's revisions: the newest window of them, folded from events (spec.md §5, §9)."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from planstrip.events import Entry, SessionRewind, ToolCall, ToolResult, TurnEnd, TurnResume, TurnStart
+from planstrip.events import Entry, SessionRewind, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnResume, TurnStart
+from planstrip.plan import fold as plan_fold
+from planstrip.plan.fold import Plan
 from planstrip.plan.outline import first_line
+from planstrip.plan.revisions import MAX_REVISIONS, Revision, revise
 
 RowState: TypeAlias = Literal["running", "ok", "error", "stopped"]
 
@@ -15,7 +19,10 @@ MAX_LATE_ROWS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One tool call. `position` is the call's, `changed` that of the last event it depends on."""
+    """One tool call. `position` is the call's, `changed` that of the last event it depends on.
+
+    `revision` is what the call's accepted write made of the plan.
+    """
 
     position: int
     changed: int
@@ -24,6 +31,7 @@ class Row:
     result: ToolResult | None = None
     state: RowState = "running"
     is_rewound: bool = False
+    revision: Revision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +53,16 @@ class Turn:
 class Window:
     """The newest rows. `late` holds running rows that slid out, until they settle: a live page still shows them.
 
-    `dropped` is the position of the newest row that is in neither, 0 while none was dropped.
+    `dropped` is the position of the newest row that is in neither, 0 while none was dropped. `plan` is what stands at
+    the window's end; `revisions` are the newest ones, the newest last, also those whose rows are not here.
     """
 
     turns: tuple[Turn, ...] = ()
     late: tuple[Row, ...] = ()
     dropped: int = 0
     size: int = WINDOW_ROWS
+    plan: Plan | None = None
+    revisions: tuple[Revision, ...] = ()
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -83,6 +94,8 @@ class Builder:
     unanswered: dict[str, tuple[int, int]] = field(init=False)  # call id -> its turn, its row: ids repeat, newest wins
     dropped: int = field(init=False)
     count: int = field(init=False)
+    plan: Plan | None = field(init=False)
+    revisions: deque[Revision] = field(init=False)
 
     def __post_init__(self) -> None:
         self.turns = list(self.start.turns)
@@ -90,6 +103,8 @@ class Builder:
         self.late = {row.position: row for row in self.start.late}
         self.dropped = self.start.dropped
         self.count = sum(len(rows) for rows in self.rows.values())
+        self.plan = self.start.plan
+        self.revisions = deque(self.start.revisions, MAX_REVISIONS)
         self.unanswered = {}
         for row in self.start.late:
             self._await(0, row)
@@ -99,7 +114,8 @@ class Builder:
 
     def window(self) -> Window:
         turns = tuple(replace(turn, rows=tuple(self.rows[turn.position].values())) for turn in self.turns)
-        return Window(turns, tuple(self.late.values()), self.dropped, self.start.size)
+        late, revisions = tuple(self.late.values()), tuple(self.revisions)
+        return Window(turns, late, self.dropped, self.start.size, self.plan, revisions)
 
     def taking(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The same entries, each taken on its way to another fold."""
@@ -113,7 +129,14 @@ class Builder:
             self._call(entry, event)
         elif isinstance(event, ToolResult):
             self._result(entry, event)
-        elif isinstance(event, TurnStart):
+        else:
+            self._revise(entry)
+            self._mark(entry)
+
+    def _mark(self, entry: Entry) -> None:
+        """What an event other than a call or its result says of turns and rows."""
+        event = entry.event
+        if isinstance(event, TurnStart):
             self._end(entry, is_interrupted=True)
             prompt = first_line(event.prompt) if event.prompt else None
             self._open(Turn(entry.position, entry.position, entry.time, event.turn, prompt))
@@ -150,7 +173,28 @@ class Builder:
             state: RowState = "error" if result.is_error else "ok"
             row = rows[position]
             # As `dataclasses.replace` would, which takes four times as long: half of a refold.
-            rows[position] = Row(position, entry.position, row.time, row.call, result, state, row.is_rewound)
+            rows[position] = Row(
+                position, entry.position, row.time, row.call, result, state, row.is_rewound, row.revision
+            )
+
+    def _revise(self, entry: Entry) -> None:
+        revision = revise(self.plan, entry, self.turns[-1].number if self.turns else None)
+        self.plan = plan_fold.step(self.plan, entry)
+        if revision is None:
+            return
+        self.revisions.append(revision)
+        if isinstance(entry.event, TodoWrite) and entry.event.call_id is not None:
+            self._write(entry.event.call_id, revision)
+
+    def _write(self, call_id: str, revision: Revision) -> None:
+        """Attach it to its call, the newest of that id; a second write of one call adds to the first."""
+        for rows in (*(self.rows[turn.position] for turn in reversed(self.turns)), self.late):
+            for row in reversed(rows.values()):
+                if row.call.call_id == call_id:
+                    before = row.revision.before if row.revision else revision.before
+                    whole = replace(revision, before=before)
+                    rows[row.position] = replace(row, changed=revision.position, revision=whole)
+                    return
 
     def _open(self, turn: Turn) -> None:
         self.turns.append(turn)
@@ -176,7 +220,7 @@ class Builder:
         for index, turn in enumerate(self.turns):
             if turn.position > to_position and not turn.is_rewound:
                 self.turns[index] = replace(turn, changed=entry.position, is_rewound=True)
-            rows = self.rows[turn.position]
+        for rows in (self.late, *self.rows.values()):
             for position, row in rows.items():
                 if position > to_position and not row.is_rewound:
                     rows[position] = replace(row, changed=entry.position, is_rewound=True)
