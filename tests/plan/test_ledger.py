@@ -159,6 +159,12 @@ def told(before: str, after: str, **more: object) -> list[str]:
         ("Write-tests=p", "Write-docs=p", ["added Write-docs", "dropped Write-tests"]),
         ("Write-a-note=p", "Write-a-short-note=i", ["renamed Write-a-short-note", "started Write-a-short-note"]),
         ("Fix-3-failing-tests=p", "Fix-5-failing-tests=p", ["renamed Fix-5-failing-tests"]),
+        (
+            "Write-tests=p",
+            "Write-tests-for-the-parser-and-for-the-lexer=p",
+            ["renamed " + "Write-tests-for-the-parser-and-for-the-lexer"],
+        ),
+        ("Step-1=p", "Step-1-2-and-3=p", ["added Step-1-2-and-3", "dropped Step-1"]),
         ("编写迁移脚本=p", "编写迁移脚本和测试=p", ["renamed 编写迁移脚本和测试"]),
         (
             "Test-the-old-parser=c",

@@ -12,6 +12,8 @@ from typing import Final
 from planstrip.events import Todo
 
 THRESHOLD: Final = 0.65
+CONTAINED: Final = 0.75  # `Write tests` in `Write tests for the parser`
+MIN_CONTAINED_CHARS: Final = 6
 SAME_PLACE: Final = 0.05
 OTHER_NUMBERS: Final = -0.25  # `Phase 1` and `Phase 2` are two tasks, however alike
 REOPENED: Final = -0.3  # what is done seldom comes back under another name
@@ -78,6 +80,7 @@ class Side:
     place: int
     gap: int
     is_completed: bool
+    letters: str
     bigrams: frozenset[str]
     numbers: tuple[str, ...]
 
@@ -105,7 +108,10 @@ def _sides(todos: Sequence[Todo], partners: dict[int, int]) -> Iterator[Side]:
         if place in partners:
             gap = partners[place]
         else:
-            yield Side(place, gap, todo.status == "completed", _bigrams(todo.content), _numbers(todo.content))
+            text = todo.content[:MAX_CHARS]
+            letters = normalise(text)
+            bigrams = frozenset(map("".join, pairwise(letters)))
+            yield Side(place, gap, todo.status == "completed", letters, bigrams, tuple(_NUMBER.findall(text)))
 
 
 def _candidates(left: Sequence[Side], right: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
@@ -122,6 +128,8 @@ def likeness(one: Side, other: Side) -> float:
     """The share of common pairs of neighbouring letters (Dice), weighed with place, numbers and status."""
     size = len(one.bigrams) + len(other.bigrams)
     score = 2 * len(one.bigrams & other.bigrams) / size if size else 0.0
+    if score < CONTAINED and _is_contained(one.letters, other.letters):
+        score = CONTAINED
     if one.gap == other.gap:
         score += SAME_PLACE
     if one.numbers != other.numbers:
@@ -129,13 +137,9 @@ def likeness(one: Side, other: Side) -> float:
     return score + REOPENED if one.is_completed and not other.is_completed else score
 
 
-def _bigrams(text: str) -> frozenset[str]:
-    letters = normalise(text[:MAX_CHARS])
-    return frozenset(map("".join, pairwise(letters)))
-
-
-def _numbers(text: str) -> tuple[str, ...]:
-    return tuple(_NUMBER.findall(text[:MAX_CHARS]))
+def _is_contained(one: str, other: str) -> bool:
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    return len(short) >= MIN_CONTAINED_CHARS and short in long
 
 
 def longest_rise(numbers: Sequence[int]) -> set[int]:
