@@ -79,6 +79,8 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         exists=exists,
         head=labels.head("s", shown.standing, tr, 0),
         strip=labels.strip(shown.standing, tr),
+        unlisted=labels.unlisted_alone(shown.standing, "/d", tr),
+        revisions=renderer.cached_revisions("s", shown.window, lang),
         turns=[renderer.turn_context("s", turn, lang) for turn in shown.window.turns],
         older_url=None,
         stream_url="/plans/sessions/s/stream?after=4",

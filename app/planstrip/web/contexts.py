@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planstrip.events import Status
+from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
 
@@ -52,6 +53,50 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class UnlistedItem:
+    """A to-do that was dropped while open; `key` names it in a form, `time` is when it was dropped."""
+
+    key: str
+    content: str
+    time: str
+    clock: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnlistedSection:
+    """`dismiss_url` is None where nobody can dismiss."""
+
+    title: str
+    items: Sequence[UnlistedItem]
+    dismiss_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """`mark` is the sign that is seen, `word` what it means; `was` the earlier text of what was renamed."""
+
+    kind: Kind
+    mark: str
+    word: str
+    text: str
+    was: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionContext:
+    """`row` is the position of the row that it is told in, None where that is not on the page."""
+
+    position: int
+    row: int | None
+    turn: str | None
+    time: str
+    clock: str
+    note: str | None
+    by: str | None
+    changes: Sequence[ChangeLine]
+
+
+@dataclass(frozen=True, slots=True)
 class Strip:
     """`position` is the event that set the list; `since` its time, ISO 8601, UTC."""
 
@@ -63,11 +108,15 @@ class Strip:
     meter: Sequence[Segment]
     is_moving: bool
     is_open: bool = False
+    unlisted: UnlistedSection | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology."""
+    """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology.
+
+    `changes` is what the call's write changed in the plan, `dropped` says how many open to-dos it left out.
+    """
 
     position: int
     tool: str
@@ -84,6 +133,8 @@ class RowContext:
     input: str
     output: str | None
     is_rewound: bool
+    changes: Sequence[ChangeLine] = ()
+    dropped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +169,18 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """`exists` is False for a session that has no event yet: the page waits for it and fills live."""
+    """`exists` is False for a session that has no event yet: the page waits for it and fills live.
+
+    `unlisted` is what no strip shows, for want of a plan. A revision is HTML that the renderer has ready.
+    """
 
     frame: Frame
     session: str
     exists: bool
     head: Head
     strip: Strip | None
+    unlisted: UnlistedSection | None
+    revisions: Sequence[str]
     turns: Sequence[TurnContext]
     older_url: str | None
     stream_url: str

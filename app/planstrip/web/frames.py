@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.view import View
 from planstrip.web import labels
 from planstrip.web.contexts import Partial
 from planstrip.web.languages import translations
-from planstrip.web.links import older_url
+from planstrip.web.links import dismiss_url, older_url
 from planstrip.web.live import sse
 from planstrip.web.render import Renderer
 
@@ -29,23 +30,39 @@ class Frames:
         # The head tells the age of what is seen, so it goes with every frame; the strip with the first, come what may.
         partials = [self._head(view)]
         if is_first or view.standing.strip_changed > base:
-            partials.append(self._strip(view))
-        partials += self._rows(view, base)
+            dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
+            partials += [self._strip(view, dismiss), self._unlisted(view, dismiss)]
+        partials += [*self._rows(view, base), *self._revisions(view, base)]
         return sse(self.renderer.frame(partials), position=view.changed)
 
     def embed(self, view: View, base: int, is_first: bool) -> bytes | None:
         """The same for an embedded strip."""
         if not is_first and view.standing.embed_changed <= base:
             return None
-        return sse(self.renderer.frame([self._strip(view), self._head(view)]), position=view.standing.embed_changed)
+        return sse(
+            self.renderer.frame([self._strip(view, None), self._head(view)]), position=view.standing.embed_changed
+        )
 
     def _head(self, view: View) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock())
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
 
-    def _strip(self, view: View) -> Partial:
-        strip = labels.strip(view.standing, translations(self.lang))
+    def _strip(self, view: View, dismiss: str | None) -> Partial:
+        strip = labels.strip(view.standing, translations(self.lang), dismiss_url=dismiss)
         return Partial("#strip", "outerMorph", self.renderer.strip(self.lang, strip))
+
+    def _unlisted(self, view: View, dismiss: str) -> Partial:
+        section = labels.unlisted_alone(view.standing, dismiss, translations(self.lang))
+        return Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
+
+    def _revisions(self, view: View, base: int) -> Iterator[Partial]:
+        window = view.window
+        is_far = len(window.revisions) == MAX_REVISIONS and window.revisions[0].position > base
+        if not base or is_far:
+            revisions = self.renderer.cached_revisions(self.session, window, self.lang)
+            yield Partial("#revisions", "outerMorph", self.renderer.revisions(self.lang, revisions))
+        elif fresh := self.renderer.cached_revisions(self.session, window, self.lang, after=base):
+            yield Partial("#revisions", "afterbegin", "".join(fresh))
 
     def _rows(self, view: View, base: int) -> Iterator[Partial]:
         window = view.window

@@ -1,7 +1,6 @@
 """What a reader is told: core values turned into template contexts, in the language of a gettext catalogue. Pure."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from gettext import NullTranslations
 from typing import Final, assert_never
 
@@ -12,12 +11,15 @@ from planstrip.plan.rows import Row, RowState, Turn
 from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
-from planstrip.web.contexts import Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext
+from planstrip.web import times
+from planstrip.web.contexts import Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext, UnlistedSection
+from planstrip.web.ledger_labels import changes, dropped, unlisted
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
 BEFORE_NAME: Final = " \u00b7 "
 METER_GAP: Final = 0.5
+
+iso, clock = times.iso, times.clock
 
 AGENTS: Final = {
     "acp": "ACP",
@@ -38,7 +40,9 @@ _NO_DIRECTION: Final = dict.fromkeys(
 )
 
 
-def strip(standing: Standing, tr: NullTranslations, is_open: bool = False) -> Strip | None:
+def strip(
+    standing: Standing, tr: NullTranslations, is_open: bool = False, dismiss_url: str | None = None
+) -> Strip | None:
     """None without a plan: then nothing is shown, no empty border and no `0/0`."""
     plan = standing.plan
     if plan is None:
@@ -52,7 +56,13 @@ def strip(standing: Standing, tr: NullTranslations, is_open: bool = False) -> St
         meter=meter(plan.counts),
         is_moving=standing.is_moving,
         is_open=is_open,
+        unlisted=unlisted(standing.unlisted, dismiss_url, tr),
     )
+
+
+def unlisted_alone(standing: Standing, dismiss_url: str, tr: NullTranslations) -> UnlistedSection | None:
+    """What is no longer listed, where no plan stands for it to be shown under."""
+    return None if standing.plan else unlisted(standing.unlisted, dismiss_url, tr)
 
 
 def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int) -> Head:
@@ -88,6 +98,7 @@ def turn(turn: Turn, tr: NullTranslations, render: Callable[[Row], str] | None =
 def row(row: Row, tr: NullTranslations) -> RowContext:
     """The one row of every tool: a plan call is told by its numbers and its first active to-do (spec.md §5)."""
     todos = tools.plan_of(row.call)
+    difference = row.revision.difference if row.revision else ()
     suffix = suffix_name = None
     if todos is not None:
         icon, title, summary, extra = "plan", tr.gettext("Update to-do list"), *_plan_line(todos, tr)
@@ -112,6 +123,8 @@ def row(row: Row, tr: NullTranslations) -> RowContext:
         input=row.call.arguments,
         output=row.result.text if row.result else None,
         is_rewound=row.is_rewound,
+        changes=changes(difference, tr),
+        dropped=dropped(difference, tr),
     )
 
 
@@ -204,16 +217,6 @@ def state_label(state: State, tr: NullTranslations) -> str:
 def plain(text: str) -> str:
     """Without what turns the direction of text around."""
     return text.translate(_NO_DIRECTION)
-
-
-def iso(time_ms: int) -> str:
-    """`2026-11-30T14:02:05Z`. Added to the epoch, since fromtimestamp fails on some systems far from it."""
-    return (EPOCH + timedelta(seconds=time_ms // 1000)).isoformat()[:19] + "Z"
-
-
-def clock(time_ms: int) -> str:
-    """`14:02`, UTC."""
-    return iso(time_ms)[11:16]
 
 
 def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, int]:

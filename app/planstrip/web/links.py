@@ -18,6 +18,11 @@ def older_url(root: str, session: str, lang: str, window: Window) -> str | None:
     return f"{root}/sessions/{quote(session, safe='')}/rows?{query}"
 
 
+def dismiss_url(root: str, session: str, lang: str) -> str:
+    """Where a form dismisses a dropped to-do."""
+    return f"{root}/sessions/{quote(session, safe='')}/dismiss?{urlencode({'lang': lang})}"
+
+
 def stream_url(root: str, page: str, session: str, position: int, lang: str, token: str | None = None) -> str:
     """The stream of a page, `sessions` or `embed`, that shows the session as of `position`."""
     query = {"after": str(position), "lang": lang} | ({"token": token} if token else {})

@@ -13,7 +13,7 @@ from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.contexts import EmbedPage, Frame, Partial, SessionPage
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import board_stream_url, older_url, stream_url
+from planstrip.web.links import board_stream_url, dismiss_url, older_url, stream_url
 
 
 def board(request: Request) -> Response:
@@ -34,16 +34,19 @@ def session_page(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
     with parts.engine.connect() as connection:
         view = projection.view(connection, session)
-    tr = translations(lang)
+    tr, root = translations(lang), parts.settings.root_path
+    dismiss = dismiss_url(root, session, lang)
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
         exists=view.changed > 0,
         head=labels.head(session, view.standing, tr, parts.clock()),
-        strip=labels.strip(view.standing, tr),
+        strip=labels.strip(view.standing, tr, dismiss_url=dismiss),
+        unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
+        revisions=parts.renderer.cached_revisions(session, view.window, lang),
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
-        older_url=older_url(parts.settings.root_path, session, lang, view.window),
-        stream_url=stream_url(parts.settings.root_path, "sessions", session, view.changed, lang),
+        older_url=older_url(root, session, lang, view.window),
+        stream_url=stream_url(root, "sessions", session, view.changed, lang),
         position=view.changed,
     )
     return html(parts, "session/show.html", lang, page)

@@ -6,11 +6,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from planstrip.paths import templates_dir
-from planstrip.plan.rows import Row, Turn
-from planstrip.web import labels
+from planstrip.plan.revisions import Revision
+from planstrip.plan.rows import Row, Turn, Window
+from planstrip.web import labels, ledger_labels
 from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
-from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext
+from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext, UnlistedSection
 from planstrip.web.languages import HTML_TAGS, choices, translations
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
 # A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
 UNPARSEABLE: Final = str.maketrans({"\r": "&#13;", "\0": "\u2400"})
 
-RowKey: TypeAlias = tuple[str, int, int, bool, str]
+RowKey: TypeAlias = tuple[str, int, int | None, bool, str]
 
 
 class Renderer:
@@ -79,6 +80,27 @@ class Renderer:
             self._rows.put(key, html)
         return html
 
+    def unlisted(self, lang: str, section: UnlistedSection | None) -> str:
+        return self._render("session/_unlisted_alone.html", lang, unlisted=section)
+
+    def revisions(self, lang: str, revisions: Sequence[str]) -> str:
+        return self._render("session/_revisions.html", lang, revisions=revisions)
+
+    def cached_revisions(self, session: str, window: Window, lang: str, after: int = 0) -> list[str]:
+        """The HTML of the revisions after a position, the newest first, each made once."""
+        rows = {row.revision.position: row.position for row in (*window.rows, *window.late) if row.revision}
+        shown = [revision for revision in reversed(window.revisions) if revision.is_shown and revision.position > after]
+        return [self._cached_revision(session, revision, rows.get(revision.position), lang) for revision in shown]
+
+    def _cached_revision(self, session: str, revision: Revision, row: int | None, lang: str) -> str:
+        key = (session, -revision.position, row, False, lang)  # a row's position is never negative
+        html = self._rows.get(key)
+        if html is None:
+            context = ledger_labels.revision(revision, row, translations(lang))
+            html = self._render("session/_revision.html", lang, revision=context)
+            self._rows.put(key, html)
+        return html
+
     def turn_context(self, session: str, turn: Turn, lang: str) -> TurnContext:
         """A turn whose rows come out of the cache."""
         return labels.turn(turn, translations(lang), lambda row: self.cached_row(session, row, lang))
@@ -126,7 +148,7 @@ class Renderer:
         def row_html(row: RowContext | str) -> Markup:
             return Markup(row if isinstance(row, str) else self.row(lang, row))  # noqa: S704  (our own rendering)
 
-        environment.globals.update(row_html=row_html, root=self.root)
+        environment.globals.update(row_html=row_html, ready_html=Markup, root=self.root)
         return environment
 
 

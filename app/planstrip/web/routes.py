@@ -19,6 +19,7 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("GET", "/", "pages:board"),
     ("GET", "/sessions/{session}", "pages:session_page"),
     ("GET", "/sessions/{session}/rows", "pages:older_rows"),
+    ("POST", "/sessions/{session}/dismiss", "viewer:dismiss_form"),
     ("GET", "/embed/{session}", "pages:embed"),
     ("GET", "/sign-in", "signin:sign_in_page"),
     ("GET", "/embed-refused", "signin:embed_refused"),
