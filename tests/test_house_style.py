@@ -25,6 +25,7 @@ LOG: Final = BASE | {
     "writer",
     "follower",
     "forgetting",
+    "past",
     "plan",
     "projection",
     "session_rows",

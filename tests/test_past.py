@@ -52,7 +52,7 @@ def test_writes_are_stops(store: Store) -> None:
         assert past.stops(connection, "s", 1) == past.Stops(0, 3, None, 2)
         assert past.stops(connection, "s", 6) == past.Stops(3, 3, 5, None)
         assert past.stops(connection, "none", 6) == past.Stops(0, 0, None, None)
-        assert [past.stop_at(connection, "s", number) for number in range(5)] == [None, 2, 5, 6, None]
+        assert [past.stop_at(connection, "s", number) for number in range(5)] == [1, 2, 5, 6, None]
 
 
 def test_rows_and_turns_are_those_of_then(store: Store) -> None:

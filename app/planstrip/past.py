@@ -1,7 +1,6 @@
 """A session as it stood at an earlier position, and the stops on the way there (spec.md §9, time travel)."""
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,11 +48,10 @@ def stops(connection: Connection, session: str, position: int) -> Stops:
 
 
 def stop_at(connection: Connection, session: str, number: int) -> int | None:
-    """The position of the write of this number, from 1; None beyond the last."""
-    found: Sequence[int] = (
-        connection.execute(_NTH, {"session": session, "types": STOPS, "skip": max(number - 1, 0)}).scalars().all()
-    )
-    return found[0] if found and number > 0 else None
+    """The position of the write of this number, from 1, and for 0 the one before them all; None beyond the last."""
+    skip = max(number - 1, 0)
+    found: int | None = connection.execute(_NTH, {"session": session, "types": STOPS, "skip": skip}).scalar()
+    return found - 1 if found is not None and number == 0 else found
 
 
 _SETTERS: Final[list[ColumnElement[bool] | TextClause]] = [

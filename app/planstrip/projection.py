@@ -152,16 +152,17 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
     return read_at(connection, session, sorted({turn, *told, *rewinds}))
 
 
-def window_before(connection: Connection, session: str, before: int) -> Window:
-    """The newest rows before a position, each with what became of it since."""
+def window_before(connection: Connection, session: str, before: int, until: int | None = None) -> Window:
+    """The newest rows before a position, each with what became of it since, or by the position `until`."""
+    last = 2**62 if until is None else until
     window, seen = _rows_at(connection, session, before - 1), before - 1
-    for entry in islice(read(connection, session, seen), MAX_LOOKAHEAD):
+    for entry in islice(read(connection, session, seen, last), MAX_LOOKAHEAD):
         if not any(row.state == "running" for row in window.rows):
             break
         if not isinstance(entry.event, ToolCall):  # a later call is a later row
             window = rows_fold.fold([entry], window)
         seen = entry.position
-    rewinds = read_at(connection, session, _between(connection, session, "session/rewind", seen, 2**62))
+    rewinds = read_at(connection, session, _between(connection, session, "session/rewind", seen, last + 1))
     window = rows_fold.fold(rewinds, window)
     kept = [turn for turn in window.turns if turn.position < before]
     return dataclasses.replace(window, turns=tuple(kept))

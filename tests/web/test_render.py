@@ -15,6 +15,7 @@ from planstrip.web.board_contexts import BoardPage
 from planstrip.web.board_labels import board_list
 from planstrip.web.contexts import EmbedPage, ErrorPage, Partial, SessionPage, SignInPage
 from planstrip.web.languages import translations
+from planstrip.web.past_contexts import PlanList
 from planstrip.web.render import Renderer, RowCache
 
 HOSTILE = "</bdi><script>alert(1)</script> \"'&amp; \u202egnp.exe \x1b[31m\nline\r\nend <hx-partial hx-target=#head>"
@@ -81,6 +82,7 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         strip=labels.strip(shown.standing, tr),
         unlisted=labels.unlisted_alone(shown.standing, "/d", tr),
         revisions=renderer.cached_revisions("s", shown.window, lang),
+        plans=PlanList(),
         turns=[renderer.turn_context("s", turn, lang) for turn in shown.window.turns],
         older_url=None,
         stream_url="/plans/sessions/s/stream?after=4",

@@ -7,6 +7,7 @@ from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
+from planstrip.web.past_contexts import PastBar, PlanList
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +184,10 @@ class SessionPage:
     revisions: Sequence[str]
     turns: Sequence[TurnContext]
     older_url: str | None
-    stream_url: str
+    plans: PlanList
+    stream_url: str | None
     position: int
+    past: PastBar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,7 @@ class EmbedPage:
     exists: bool
     head: Head
     strip: Strip | None
-    stream_url: str
+    stream_url: str | None
     position: int
     is_open: bool
 

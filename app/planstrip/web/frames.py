@@ -11,6 +11,7 @@ from planstrip.web.contexts import Partial
 from planstrip.web.languages import translations
 from planstrip.web.links import dismiss_url, older_url
 from planstrip.web.live import sse
+from planstrip.web.past_labels import plan_list
 from planstrip.web.render import Renderer
 
 
@@ -31,7 +32,7 @@ class Frames:
         partials = [self._head(view)]
         if is_first or view.standing.strip_changed > base:
             dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
-            partials += [self._strip(view, dismiss), self._unlisted(view, dismiss)]
+            partials += [self._strip(view, dismiss), self._unlisted(view, dismiss), self._plans(view)]
         partials += [*self._rows(view, base), *self._revisions(view, base)]
         return sse(self.renderer.frame(partials), position=view.changed)
 
@@ -54,6 +55,11 @@ class Frames:
     def _unlisted(self, view: View, dismiss: str) -> Partial:
         section = labels.unlisted_alone(view.standing, dismiss, translations(self.lang))
         return Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
+
+    def _plans(self, view: View) -> Partial:
+        tr = translations(self.lang)
+        plans = plan_list(self.renderer.root, self.session, view.standing, self.lang, tr)
+        return Partial("#plans", "outerMorph", self.renderer.plans(self.lang, plans))
 
     def _revisions(self, view: View, base: int) -> Iterator[Partial]:
         window = view.window

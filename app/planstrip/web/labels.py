@@ -60,7 +60,7 @@ def strip(
     )
 
 
-def unlisted_alone(standing: Standing, dismiss_url: str, tr: NullTranslations) -> UnlistedSection | None:
+def unlisted_alone(standing: Standing, dismiss_url: str | None, tr: NullTranslations) -> UnlistedSection | None:
     """What is no longer listed, where no plan stands for it to be shown under."""
     return None if standing.plan else unlisted(standing.unlisted, dismiss_url, tr)
 

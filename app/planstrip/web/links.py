@@ -10,12 +10,17 @@ def session_url(root: str, session: str, query: Mapping[str, str]) -> str:
     return f"{root}/sessions/{quote(session, safe='')}" + (f"?{urlencode(query)}" if query else "")
 
 
-def older_url(root: str, session: str, lang: str, window: Window) -> str | None:
-    """Where the rows before these are, if there can be any."""
+def past_url(root: str, session: str, position: int, lang: str) -> str:
+    """The session's page as it stood at a position."""
+    return session_url(root, session, {"lang": lang, "at": str(position)})
+
+
+def older_url(root: str, session: str, lang: str, window: Window, at: int | None = None) -> str | None:
+    """Where the rows before these are, if there can be any; `at` is the position that the page shows, if not now."""
     if not window.dropped or not window.rows:
         return None
-    query = urlencode({"before": window.rows[0].position, "lang": lang})
-    return f"{root}/sessions/{quote(session, safe='')}/rows?{query}"
+    query = {"before": window.rows[0].position, "lang": lang} | ({} if at is None else {"at": at})
+    return f"{root}/sessions/{quote(session, safe='')}/rows?{urlencode(query)}"
 
 
 def dismiss_url(root: str, session: str, lang: str) -> str:

@@ -3,17 +3,19 @@
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from planstrip import projection
-from planstrip.errors import Invalid
+from planstrip import past, projection
+from planstrip.errors import Invalid, NotFound
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.web import board_labels, labels
+from planstrip.web.api import require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.contexts import EmbedPage, Frame, Partial, SessionPage
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import board_stream_url, dismiss_url, older_url, stream_url
+from planstrip.web.links import board_stream_url, dismiss_url, older_url, past_url, stream_url
+from planstrip.web.past_labels import past_bar, plan_list
 
 
 def board(request: Request) -> Response:
@@ -32,6 +34,9 @@ def board(request: Request) -> Response:
 
 def session_page(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
+    asked = moment_of(request, session)
+    if asked is not None:
+        return past_page(request, session, asked)
     with parts.engine.connect() as connection:
         view = projection.view(connection, session)
     tr, root = translations(lang), parts.settings.root_path
@@ -44,6 +49,7 @@ def session_page(request: Request) -> Response:
         strip=labels.strip(view.standing, tr, dismiss_url=dismiss),
         unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
+        plans=plan_list(root, session, view.standing, lang, tr),
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window),
         stream_url=stream_url(root, "sessions", session, view.changed, lang),
@@ -52,15 +58,43 @@ def session_page(request: Request) -> Response:
     return html(parts, "session/show.html", lang, page)
 
 
+def past_page(request: Request, session: str, position: int) -> Response:
+    """The session as it stood after the event at `position`: nothing moves, and nothing can be done there."""
+    parts, lang = parts_of(request), language(request)
+    with parts.engine.connect() as connection:
+        view, stops = past.view_at(connection, session, position), past.stops(connection, session, position)
+    tr, root, standing = translations(lang), parts.settings.root_path, view.standing
+    page = SessionPage(
+        frame=frame(request, lang),
+        session=session,
+        exists=True,
+        head=labels.head(session, standing, tr, standing.updated_at),
+        strip=labels.strip(standing, tr, is_open=True),
+        unlisted=labels.unlisted_alone(standing, None, tr),
+        revisions=parts.renderer.cached_revisions(session, view.window, lang),
+        plans=plan_list(root, session, standing, lang, tr),
+        turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
+        older_url=older_url(root, session, lang, view.window, at=position),
+        stream_url=None,
+        position=position,
+        past=past_bar(root, session, standing, stops, dict(request.query_params), tr),
+    )
+    answer = html(parts, "session/show.html", lang, page)
+    answer.headers["HX-Push-Url"] = past_url(root, session, position, lang)  # the slider asks for a stop by its number
+    return answer
+
+
 def older_rows(request: Request) -> Response:
     """The rows before `?before=`, put above those shown, into their turn where it is there already."""
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
-    before = _before(request)
+    before, at = required_position(request, "before"), position_of(request, "at")
     with parts.engine.connect() as connection:
-        window = projection.window_before(connection, session, before)
+        window = projection.window_before(connection, session, before, until=at)
         shown = projection.turn_at(connection, session, before)
     renderer = parts.renderer
-    partials = [Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window)))]
+    partials = [
+        Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window, at)))
+    ]
     for turn in reversed(window.turns):
         if turn.position == shown:
             rows = "".join(renderer.cached_row(session, row, lang) for row in turn.rows)
@@ -73,32 +107,57 @@ def older_rows(request: Request) -> Response:
 
 def embed(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
+    at = moment_of(request, session)
     with parts.engine.connect() as connection:
-        standing = projection.current(connection, session)
-    position = standing.embed_changed
+        standing = projection.current(connection, session) if at is None else past.standing_at(connection, session, at)
+    position = standing.embed_changed if at is None else at
     is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
-    tr = translations(lang)
+    tr, root, token = translations(lang), parts.settings.root_path, request.query_params.get("token")
     page = EmbedPage(
         frame=frame(request, lang),
         session=session,
-        exists=position > 0,
-        head=labels.head(session, standing, tr, parts.clock()),
+        exists=position > 0 or at is not None,
+        head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
         strip=labels.strip(standing, tr, is_open=is_open),
-        stream_url=stream_url(
-            parts.settings.root_path, "embed", session, position, lang, request.query_params.get("token")
-        ),
+        stream_url=stream_url(root, "embed", session, position, lang, token) if at is None else None,
         position=position,
         is_open=is_open,
     )
     return html(parts, "embed/show.html", lang, page)
 
 
-def _before(request: Request) -> int:
-    given = request.query_params.get("before", "")
-    if given.isascii() and given.isdecimal() and len(given) <= 18:
-        return int(given)
-    message = f"before is {given[:40]!r}; expected a position"
-    raise Invalid(message, [Problem("before", message)])
+def moment_of(request: Request, session: str) -> int | None:
+    """The position that `?at=` names, or the write of `?stop=`, as the slider asks. Raises NotFound beyond the head."""
+    at, stop = position_of(request, "at"), position_of(request, "stop")
+    if at is None and stop is None:
+        return None
+    with parts_of(request).engine.connect() as connection:
+        head = require_session(connection, session)
+        if stop is not None:
+            at = past.stop_at(connection, session, stop) or head
+    assert at is not None
+    if at > head:
+        raise NotFound(f"at is {at}, but session {session!r:.100} stands at {head}")
+    return at
+
+
+def required_position(request: Request, name: str) -> int:
+    found = position_of(request, name)
+    if found is None:
+        raise bad_position(name, "")
+    return found
+
+
+def position_of(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name)
+    if given is None or (given.isascii() and given.isdecimal() and len(given) <= 18):
+        return None if given is None else int(given)
+    raise bad_position(name, given)
+
+
+def bad_position(name: str, given: str) -> Invalid:
+    message = f"{name} is {given[:40]!r}; expected a position, 0 or more"
+    return Invalid(message, [Problem(name, message)])
 
 
 def root_of(request: Request) -> str:

@@ -13,6 +13,7 @@ from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext, UnlistedSection
 from planstrip.web.languages import HTML_TAGS, choices, translations
+from planstrip.web.past_contexts import PlanList
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,6 +53,9 @@ class Renderer:
 
     def strip(self, lang: str, strip: Strip | None) -> str:
         return self._render("session/_strip.html", lang, strip=strip)
+
+    def plans(self, lang: str, plans: PlanList) -> str:
+        return self._render("session/_plans.html", lang, plans=plans)
 
     def head(self, lang: str, head: Head) -> str:
         return self._render("session/_head.html", lang, head=head)

@@ -1,0 +1,54 @@
+"""Going back in a session, and forward again to now (spec.md §9)."""
+
+from playwright.sync_api import Page
+
+from tests.browser.record import STRIP, wait_live
+from tests.running import Panel, new_session, todos
+
+
+def story(panel: Panel) -> str:
+    session = new_session()
+    for written in ("a=i b=p", "a=c b=i", "a=c b=c"):
+        panel.write(session, todos(written))
+    return session
+
+
+def wait_at(page: Page, position: int) -> None:
+    page.wait_for_function(
+        "position => document.querySelector('#live').dataset.position === position", arg=str(position)
+    )
+
+
+def test_the_slider_steps_from_write_to_write_by_key(page: Page, shared_panel: Panel) -> None:
+    session = story(shared_panel)
+    page.goto(f"{shared_panel.url}/sessions/{session}?at=8")
+    slider = page.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_at(page, 5)
+    assert page.url.endswith("at=5")
+    assert page.locator(f"{STRIP} [data-field=header]").text_content() == "1 completed\u2002·\u20021 in progress"
+    page.keyboard.press("ArrowLeft")  # the slider has kept the focus
+    wait_at(page, 2)
+    page.reload()
+    assert page.locator("#live").get_attribute("data-position") == "2"
+
+
+def test_a_replay_runs_to_the_last_write(page: Page, shared_panel: Panel) -> None:
+    session = story(shared_panel)
+    page.goto(f"{shared_panel.url}/sessions/{session}?at=2")
+    page.get_by_role("link", name="Play").click()
+    wait_at(page, 5)
+    wait_at(page, 8)
+    assert page.locator(STRIP).count() == 1
+
+
+def test_the_past_leads_back_to_a_live_page(page: Page, shared_panel: Panel) -> None:
+    session = story(shared_panel)
+    page.goto(f"{shared_panel.url}/sessions/{session}?at=2")
+    shared_panel.write(session, todos("c=i"))
+    assert page.get_by_text("The past").is_visible()
+    page.get_by_role("link", name="Back to now").click()
+    wait_live(page)
+    assert page.locator(f"{STRIP} [data-field=header]").text_content() == "1 in progress"
+    assert not page.get_by_text("The past").is_visible()
