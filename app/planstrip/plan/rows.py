@@ -22,6 +22,7 @@ class Row:
     """One tool call. `position` is the call's, `changed` that of the last event it depends on.
 
     `revision` is what the call's accepted write made of the plan.
+    `time` is the call's, `ended_at` that of its result or of the turn that stopped it; both ms, UTC.
     """
 
     position: int
@@ -32,6 +33,7 @@ class Row:
     state: RowState = "running"
     is_rewound: bool = False
     revision: Revision | None = None
+    ended_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +175,8 @@ class Builder:
             state: RowState = "error" if result.is_error else "ok"
             row = rows[position]
             # As `dataclasses.replace` would, which takes four times as long: half of a refold.
-            rows[position] = Row(
-                position, entry.position, row.time, row.call, result, state, row.is_rewound, row.revision
-            )
+            at, time = entry.position, entry.time
+            rows[position] = Row(position, at, row.time, row.call, result, state, row.is_rewound, row.revision, time)
 
     def _revise(self, entry: Entry) -> None:
         revision = revise(self.plan, entry, self.turns[-1].number if self.turns else None)
@@ -208,7 +209,7 @@ class Builder:
         for at, position in self.unanswered.values():
             rows = self._rows_of(at, position)
             if position in rows and rows[position].state == "running":
-                rows[position] = replace(rows[position], changed=entry.position, state="stopped")
+                rows[position] = replace(rows[position], changed=entry.position, state="stopped", ended_at=entry.time)
 
     def _resume(self, entry: Entry) -> None:
         """What looked like the turn's end was none."""

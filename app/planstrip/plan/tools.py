@@ -15,7 +15,7 @@ MAX_LINE_CHARS: Final = 1_000
 
 _PATH: Final = ("file_path", "path", "absolute_path", "filePath", "notebook_path", "target_file")
 _QUERY: Final = ("pattern", "query", "path", "glob_pattern")
-_TASK: Final = ("description", "prompt", "task", "message")
+TASK_WORDS: Final = ("description", "prompt", "task", "message")
 
 # Recorded name, folded by `_fold` -> its kind and the arguments that say what it is about, the first usable one.
 _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
@@ -37,7 +37,7 @@ _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
     ),
     "toolsearch": ("search", _QUERY),
     **dict.fromkeys(("fetch", "webfetch", "websearch", "googlewebsearch"), ("fetch", ("url", "query", "prompt"))),
-    **dict.fromkeys(("task", "subagent", "agent", "spawnagent", "delegate"), ("delegate", _TASK)),
+    **dict.fromkeys(("task", "subagent", "agent", "spawnagent", "runsubagent", "delegate"), ("delegate", TASK_WORDS)),
     "taskcreate": ("other", ("subject", "title")),
     "skill": ("other", ("skill", "command")),
     "exitplanmode": ("other", ("plan",)),
@@ -73,6 +73,11 @@ def describe(call: ToolCall) -> Tool:
             if line := head_line(_text(arguments.get(key))):
                 return Tool(kind, line)
     return Tool(kind, head_line(call.arguments))
+
+
+def is_delegating(call: ToolCall) -> bool:
+    """Whether the call asks another agent to work: `describe` says so too, and takes longer."""
+    return _TOOLS.get(_fold(call.name), ("other", ()))[0] == "delegate"
 
 
 def plan_of(call: ToolCall) -> list[object] | None:

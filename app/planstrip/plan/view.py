@@ -10,6 +10,7 @@ from planstrip.plan import outline as outline_fold
 from planstrip.plan import plans as plans_fold
 from planstrip.plan import rows as rows_fold
 from planstrip.plan import unlisted as unlisted_fold
+from planstrip.plan.children import Family
 from planstrip.plan.fold import Plan
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.outline import Condition, Outline
@@ -137,8 +138,11 @@ def _told(outline: Outline, freshness: Freshness) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """`family` comes from other sessions' logs: no event of this one moves it."""
+
     standing: Standing = field(default_factory=Standing)
     window: Window = field(default_factory=Window)
+    family: Family = field(default_factory=Family)
 
     @property
     def changed(self) -> int:
@@ -150,4 +154,4 @@ def advance(view: View, entries: Iterable[Entry]) -> View:
     """The view after `entries`, which follow its position without a gap."""
     builder = rows_fold.Builder(view.window)
     standing = stand(builder.taking(entries), view.standing)  # one pass: a long log is never held whole
-    return View(standing, builder.window())
+    return View(standing, builder.window(), view.family)
