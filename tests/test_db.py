@@ -232,6 +232,14 @@ def test_what_a_page_looks_for_is_found_by_the_index(database: Path) -> None:
     assert "TEMP B-TREE" not in plan
 
 
+def test_a_sessions_children_are_found_by_the_index(database: Path) -> None:
+    with opened(database) as store:
+        joined = "sessions JOIN events ON session = sessions.id AND events.position = 1"
+        plan = _plan(store, f"SELECT * FROM {joined} WHERE parent = 'a'")
+    assert "ix_sessions_parent" in plan
+    assert "SCAN" not in plan
+
+
 def _plan(store: Store, query: str) -> str:
     return " ".join(str(row) for row in store.execute(f"EXPLAIN QUERY PLAN {query}"))
 

@@ -50,9 +50,10 @@ ARROWS: Final[dict[str, set[str]]] = {
     "projection": BASE | {"eventlog", "plan", "revising", "session_rows"},
     "session_rows": {"events", "plan"},
     "past": BASE | {"eventlog", "plan", "projection"},
+    "families": BASE | {"plan"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
-    "web": LOG | {"parts", "intake", "hooks", "web"},
+    "web": LOG | {"parts", "families", "intake", "hooks", "web"},
     "progress": LOG | {"intake"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
