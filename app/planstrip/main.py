@@ -33,7 +33,7 @@ def create_app(settings: Settings) -> Guard:
     """The panel as an ASGI app. Raises StoreUnusable when its database is not one that it can use."""
     engine = open_engine(settings.database_url)
     prepare(engine)
-    hub = Hub(engine)
+    hub = Hub(engine, now_ms)
     writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake)
     parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path)), now_ms)
     app = FastAPI(

@@ -8,7 +8,7 @@ from planstrip.parts import Parts
 from planstrip.web.board import Board, Query, read_board
 from planstrip.web.board_contexts import BoardList
 from planstrip.web.contexts import Partial
-from planstrip.web.live import Topic, sse
+from planstrip.web.live import Base, Topic, sse
 from planstrip.web.render import Renderer
 
 
@@ -45,7 +45,11 @@ def advance(view: BoardView | None, board: Board) -> BoardView:
 
 def topic(parts: Parts, query: Query, name: str) -> Topic[BoardView]:
     """`name` tells queries apart."""
-    return Topic(f"/board?{name}", lambda view: advance(view, read_board(parts, query)), hears_all=True)
+
+    def read(view: BoardView | None) -> BoardView:
+        return advance(view, read_board(parts, query))
+
+    return Topic(f"/board?{name}", read, read, hears_all=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +60,17 @@ class BoardFrames:
     lang: str
     context: Callable[[Board], BoardList]
 
-    def build(self, view: BoardView, base: int, is_first: bool) -> bytes | None:
-        if not is_first and view.version <= base:
+    def build(self, view: BoardView, base: Base, is_first: bool) -> bytes | None:
+        if not is_first and view.version <= base.position:
             return None
         shown = self.context(view.board)
         partials = []
-        if is_first or view.counts > base:
+        if is_first or view.counts > base.position:
             partials.append(Partial("#filters", "outerMorph", self.renderer.board_filters(self.lang, shown)))
-        if is_first or view.order > base:
+        if is_first or view.order > base.position:
             partials.append(Partial("#board", "outerMorph", self.renderer.board_list(self.lang, shown)))
         else:
-            changed = {session for session, version in view.rows.items() if version > base}
+            changed = {session for session, version in view.rows.items() if version > base.position}
             partials += [
                 Partial(f"#session-{row.key}", "outerMorph", self.renderer.board_row(self.lang, row))
                 for row in shown.rows

@@ -156,8 +156,40 @@ class TurnContext:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildLine:
+    """One subagent: its name, its state, how far its plan is. `summary` without a plan: its state in words."""
+
+    url: str
+    name: str
+    state: State
+    state_label: str
+    meter: Sequence[Segment]
+    summary: str
+    suffix: str | None
+    suffix_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """`header`: `3 agents, 2 running`; empty without any. `is_long`: folded."""
+
+    header: str
+    lines: Sequence[ChildLine]
+    is_long: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    url: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
-    """The session's name and state in the page's top bar; `tab` is the name for the browser's tab."""
+    """The session's name and state in the page's top bar; `tab` is the name for the browser's tab.
+
+    `parent`: the session that delegated to this one.
+    """
 
     title: str
     tab: str
@@ -166,6 +198,7 @@ class Head:
     state: State
     state_label: str
     updated: str
+    parent: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +215,7 @@ class SessionPage:
     strip: Strip | None
     unlisted: UnlistedSection | None
     revisions: Sequence[str]
+    children: Children
     turns: Sequence[TurnContext]
     older_url: str | None
     plans: PlanList

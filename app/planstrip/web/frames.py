@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
+from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import View
-from planstrip.web import labels
-from planstrip.web.contexts import Partial
+from planstrip.web import kinship, labels
+from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
 from planstrip.web.links import dismiss_url, older_url
-from planstrip.web.live import sse
+from planstrip.web.live import Base, sse
 from planstrip.web.past_labels import plan_list
 from planstrip.web.render import Renderer
 
@@ -24,28 +25,36 @@ class Frames:
     lang: str
     clock: Callable[[], int]
 
-    def page(self, view: View, base: int, is_first: bool) -> bytes | None:
+    def page(self, view: View, base: Base, is_first: bool) -> bytes | None:
         """What takes a page from `base` to the view; None when nothing that it shows has changed."""
-        if not is_first and view.changed <= base:
+        is_family_new = is_first or view.family.serial > base.serial
+        if not is_family_new and view.changed <= base.position:
             return None
         # The head tells the age of what is seen, so it goes with every frame; the strip with the first, come what may.
-        partials = [self._head(view)]
-        if is_first or view.standing.strip_changed > base:
+        partials = [self._head(view, kinship.parent(view.family, self.renderer.root, self.lang))]
+        if is_first or view.standing.strip_changed > base.position:
             dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
             partials += [self._strip(view, dismiss), self._unlisted(view, dismiss), self._plans(view)]
-        partials += [*self._rows(view, base), *self._revisions(view, base)]
+        if is_family_new:
+            partials.append(Partial("#children", "outerMorph", self.renderer.children(self.lang, view.family)))
+        if not base.position or view.window.dropped > base.position:
+            partials += self._newest_rows(view)  # a page that was waiting, or one too far behind
+        else:
+            partials += self._rows(view, base.position)
+            partials += self._children(view, base, is_first)
+        partials += self._revisions(view, base.position)
         return sse(self.renderer.frame(partials), position=view.changed)
 
-    def embed(self, view: View, base: int, is_first: bool) -> bytes | None:
+    def embed(self, view: View, base: Base, is_first: bool) -> bytes | None:
         """The same for an embedded strip."""
-        if not is_first and view.standing.embed_changed <= base:
+        if not is_first and view.standing.embed_changed <= base.position:
             return None
         return sse(
             self.renderer.frame([self._strip(view, None), self._head(view)]), position=view.standing.embed_changed
         )
 
-    def _head(self, view: View) -> Partial:
-        head = labels.head(self.session, view.standing, translations(self.lang), self.clock())
+    def _head(self, view: View, parent: Link | None = None) -> Partial:
+        head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
 
     def _strip(self, view: View, dismiss: str | None) -> Partial:
@@ -70,34 +79,46 @@ class Frames:
         elif fresh := self.renderer.cached_revisions(self.session, window, self.lang, after=base):
             yield Partial("#revisions", "afterbegin", "".join(fresh))
 
-    def _rows(self, view: View, base: int) -> Iterator[Partial]:
-        window = view.window
-        if not base or window.dropped > base:  # a page that was waiting, or one too far behind: the newest rows whole
-            turns = [self.renderer.turn_context(self.session, turn, self.lang) for turn in window.turns]
-            yield Partial("#turns", "outerMorph", self.renderer.turns(self.lang, turns))
-            older = older_url(self.renderer.root, self.session, self.lang, window)
-            yield Partial("#older", "outerMorph", self.renderer.older(self.lang, older))
-            return
-        for row in window.late:
-            if row.changed > base:
-                yield self._row(f"#row-{row.position}", "outerMorph", row)
-        for turn in window.turns:
-            yield from self._turn(turn, base)
+    def _newest_rows(self, view: View) -> Iterator[Partial]:
+        turns = [self._turn_context(view, turn) for turn in view.window.turns]
+        yield Partial("#turns", "outerMorph", self.renderer.turns(self.lang, turns))
+        older = older_url(self.renderer.root, self.session, self.lang, view.window)
+        yield Partial("#older", "outerMorph", self.renderer.older(self.lang, older))
 
-    def _turn(self, turn: Turn, base: int) -> Iterator[Partial]:
+    def _rows(self, view: View, base: int) -> Iterator[Partial]:
+        for row in view.window.late:
+            if row.changed > base:
+                yield self._row(row)
+        for turn in view.window.turns:
+            yield from self._turn(view, turn, base)
+
+    def _turn(self, view: View, turn: Turn, base: int) -> Iterator[Partial]:
         first = turn.position or turn.changed  # what came before any turn stands since its first row
         if first > base:
-            context = self.renderer.turn_context(self.session, turn, self.lang)
-            yield Partial("#turns", "beforeend", self.renderer.turn(self.lang, context))
+            yield Partial("#turns", "beforeend", self.renderer.turn(self.lang, self._turn_context(view, turn)))
             return
         if turn.changed > base:
-            label = self.renderer.turn_label(self.lang, self.renderer.turn_context(self.session, turn, self.lang))
+            label = self.renderer.turn_label(self.lang, self._turn_context(view, turn))
             yield Partial(f"#turn-{turn.position}-label", "outerMorph", label)
         for row in turn.rows:
             if row.position > base:
-                yield self._row(f"#turn-{turn.position}-rows", "beforeend", row)
+                html = self.renderer.whole_row(self.session, row, self.lang, view.family)
+                yield Partial(f"#turn-{turn.position}-rows", "beforeend", html)
             elif row.changed > base:
-                yield self._row(f"#row-{row.position}", "outerMorph", row)
+                yield self._row(row)
 
-    def _row(self, target: str, swap: str, row: Row) -> Partial:
-        return Partial(target, swap, self.renderer.cached_row(self.session, row, self.lang))
+    def _turn_context(self, view: View, turn: Turn) -> TurnContext:
+        return self.renderer.turn_context(self.session, turn, self.lang, view.family)
+
+    def _row(self, row: Row) -> Partial:
+        return Partial(f"#row-{row.position}", "outerMorph", self.renderer.cached_row(self.session, row, self.lang))
+
+    def _children(self, view: View, base: Base, is_first: bool) -> Iterator[Partial]:
+        """Below the rows that stood at `base`: those that changed; all for a page that was not there to see them."""
+        changed = {at for at, line in view.family.lines.items() if is_first or line.serial > base.serial}
+        if is_first:
+            changed.update(row.position for row in view.window.rows if is_delegating(row.call))
+        for position in sorted(changed):
+            if position <= base.position:
+                html = self.renderer.row_children(self.lang, position, view.family)
+                yield Partial(f"#row-{position}-children", "outerMorph", html)

@@ -12,7 +12,17 @@ from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
-from planstrip.web.contexts import Head, Item, OmittedItem, RowContext, Segment, Strip, TurnContext, UnlistedSection
+from planstrip.web.contexts import (
+    Head,
+    Item,
+    Link,
+    OmittedItem,
+    RowContext,
+    Segment,
+    Strip,
+    TurnContext,
+    UnlistedSection,
+)
 from planstrip.web.ledger_labels import changes, dropped, unlisted
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
@@ -65,7 +75,7 @@ def unlisted_alone(standing: Standing, dismiss_url: str | None, tr: NullTranslat
     return None if standing.plan else unlisted(standing.unlisted, dismiss_url, tr)
 
 
-def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int) -> Head:
+def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int, parent: Link | None = None) -> Head:
     """`now_ms` is the clock, at the edge: a turn without an event for five minutes is told as quiet."""
     outline = standing.outline
     state = state_of(standing.condition, standing.updated_at, now_ms)
@@ -77,6 +87,7 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int)
         state=state,
         state_label=state_label(state, tr),
         updated=iso(standing.updated_at) if standing.position else "",
+        parent=parent,
     )
 
 
@@ -145,6 +156,10 @@ def counts_header(counts: Counts, tr: NullTranslations) -> str:
     if counts.pending:
         segments.append(tr.gettext("%(count)d pending") % {"count": counts.pending})
     return BETWEEN_COUNTS.join(segments)
+
+
+def done_of(done: int, total: int, tr: NullTranslations) -> str:
+    return tr.gettext("%(done)d/%(total)d completed") % {"done": done, "total": total}
 
 
 def meter(counts: Counts) -> list[Segment]:
@@ -223,7 +238,7 @@ def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, int]
     summary = plan_summary(todos)
     if summary.total == 0:
         return tr.gettext("Cleared"), 0
-    counts = tr.gettext("%(done)d/%(total)d completed") % {"done": summary.done, "total": summary.total}
+    counts = done_of(summary.done, summary.total, tr)
     if summary.active_content is None:
         return counts, 0
     return counts + BEFORE_NAME + summary.active_content, summary.active_extra

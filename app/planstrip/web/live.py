@@ -6,13 +6,13 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from planstrip import projection
 from planstrip.plan.view import View
+from planstrip.web.kin import Kin, SessionReader
 
 FRAME_INTERVAL_S: Final = 0.1  # at most ten frames a second a session
 HEARTBEAT_S: Final = 15.0
@@ -20,6 +20,14 @@ MAX_FRAMES: Final = 64
 RETRY_S: Final = 1.0
 
 V = TypeVar("V")
+
+
+class Base(NamedTuple):
+    """Where a viewer stands: a position of the log, and a serial of what it sees beside that."""
+
+    position: int
+    serial: int = 0
+
 
 log = logging.getLogger(__name__)
 
@@ -29,24 +37,26 @@ class Kind(Generic[V]):
     """A kind of stream in one language: its frames are shared by all viewers that have an equal `name`.
 
     `build` makes the frame that takes a viewer from a place to the view's, None when nothing that it shows has
-    changed; `place` says where a viewer stands once it has the view.
+    changed; `place` and `serial` say where a viewer stands once it has the view.
     """
 
     name: str
-    build: Callable[[V, int, bool], bytes | None]
+    build: Callable[[V, Base, bool], bytes | None]
     place: Callable[[V], int]
+    serial: Callable[[V], int] = lambda _view: 0
 
 
 @dataclass(frozen=True, slots=True)
 class Topic(Generic[V]):
     """What is watched. `read` gives its view, from the last one where there is one: the same when nothing changed.
 
-    `hears_all`: it depends on every session, and on the clock. A session's topic is named by its id; as no id has a
-    slash, other topics' names begin with one.
+    `reread` does so with each heartbeat, where the view depends on the clock. `hears_all`: it depends on every session.
+    A session's topic is named by its id; as no id has a slash, other topics' names begin with one.
     """
 
     name: str
     read: Callable[[V | None], V]
+    reread: Callable[[V | None], V]
     hears_all: bool = False
 
 
@@ -60,7 +70,7 @@ class Channel(Generic[V]):
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
-    _frames: dict[tuple[str, int, bool], tuple[bytes | None, int]] = field(default_factory=dict)
+    _frames: dict[tuple[str, Base, bool], tuple[bytes | None, Base]] = field(default_factory=dict)
     _opening: "asyncio.Task[None] | None" = None
     _pump: "asyncio.Task[None] | None" = None
 
@@ -88,14 +98,15 @@ class Channel(Generic[V]):
             self._pump.cancel()
         self.turn()
 
-    def frame(self, kind: Kind[V], base: int, *, is_first: bool) -> tuple[bytes | None, int]:
+    def frame(self, kind: Kind[V], base: Base, *, is_first: bool) -> tuple[bytes | None, Base]:
         """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
         assert self.view is not None
         key = kind.name, base, is_first
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
                 self._frames.clear()
-            self._frames[key] = kind.build(self.view, base, is_first), kind.place(self.view)
+            reached = Base(kind.place(self.view), kind.serial(self.view))
+            self._frames[key] = kind.build(self.view, base, is_first), reached
         return self._frames[key]
 
     async def _run(self) -> None:
@@ -107,17 +118,16 @@ class Channel(Generic[V]):
             except TimeoutError:
                 self.beats += 1
                 next_beat = loop.time() + HEARTBEAT_S
-                if self.topic.hears_all:
-                    await self._refresh()
+                await self._refresh(self.topic.reread)
                 self.turn()
                 continue
             self._woken.clear()
-            await self._refresh()
+            await self._refresh(self.topic.read)
             await asyncio.sleep(FRAME_INTERVAL_S)
 
-    async def _refresh(self) -> None:
+    async def _refresh(self, read: Callable[[V | None], V]) -> None:
         try:
-            view = await asyncio.to_thread(self.topic.read, self.view)
+            view = await asyncio.to_thread(read, self.view)
         except SQLAlchemyError:
             log.exception("%r: reading the store failed, trying again", self.topic.name)
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
@@ -133,11 +143,16 @@ class Hub:
     """All channels of a process. `wake` may be called from any thread; the rest belongs to the loop."""
 
     engine: Engine
+    clock: Callable[[], int]
     is_watched: threading.Event = field(default_factory=threading.Event)
     is_closed: bool = False
     _channels: dict[str, Channel[Any]] = field(default_factory=dict)
     _broad: set[str] = field(default_factory=set)  # the names of those that hear all
     _loop: asyncio.AbstractEventLoop | None = None
+    _kin: Kin = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._kin = Kin(self.engine, self._wake_parent)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -147,18 +162,23 @@ class Hub:
         return sum(channel.viewers for channel in self._channels.values())
 
     def wake(self, heads: Mapping[str, int]) -> None:
-        watched = [session for session in heads if session in self._channels] + list(self._broad)
+        if not self._channels:
+            return
+        grown = (session for session in heads if session in self._channels or self._kin.concerns(session))
+        watched = [*(grown if self._has_pages else ()), *self._broad]
         if watched and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, watched)
 
     def close(self) -> None:
         """End every stream. Safe to call from a signal handler of the loop's own thread, and twice."""
         self.is_closed = True
+        self._kin.forget()
         for channel in list(self._channels.values()):
             channel.close()
 
     def session(self, session: str) -> Topic[View]:
-        return Topic(session, partial(_read_session, self.engine, session))
+        read = SessionReader(self.engine, self.clock, self._kin, session)
+        return Topic(session, read, partial(read, is_family_due=True))
 
     async def frames(self, topic: Topic[V], kind: Kind[V], after: int) -> AsyncIterator[bytes]:
         """The first frame at once, then each that changes something for this viewer, heartbeats between."""
@@ -170,7 +190,8 @@ class Hub:
         try:
             await channel.open()
             assert channel.view is not None
-            base = after if after <= kind.place(channel.view) else 0  # what is beyond is of another log: begin anew
+            # A position beyond the log is of another log: begin anew.
+            base = Base(after if after <= kind.place(channel.view) else 0)
             beats, is_first = channel.beats, True
             while not self.is_closed:
                 turned = channel.turned
@@ -179,7 +200,7 @@ class Hub:
                     is_first = False
                     yield frame
                 elif channel.beats > beats:
-                    yield heartbeat(base)
+                    yield heartbeat(base.position)
                 beats = channel.beats
                 if turned is channel.turned:
                     await turned.wait()
@@ -195,18 +216,24 @@ class Hub:
                 self._broad.discard(channel.topic.name)
         if not self._channels:
             self.is_watched.clear()
+        if not self._has_pages:
+            self._kin.forget()
+
+    @property
+    def _has_pages(self) -> bool:
+        return len(self._channels) > len(self._broad)
 
     def _wake(self, names: list[str]) -> None:
         for name in names:
             if name in self._channels:
                 self._channels[name].wake()
+        if self._has_pages:
+            self._kin.grew(name for name in names if name not in self._broad)
 
-
-def _read_session(engine: Engine, session: str, view: View | None) -> View:
-    with engine.connect() as connection:
-        if view is not None and view.standing.position:
-            return projection.catch_up(connection, session, view)
-        return projection.view(connection, session)
+    def _wake_parent(self, session: str) -> None:
+        if session in self._channels:
+            self._kin.due.add(session)
+            self._channels[session].wake()
 
 
 def heartbeat(position: int) -> bytes:

@@ -5,10 +5,12 @@ from starlette.responses import HTMLResponse, Response
 
 from planstrip import past, projection
 from planstrip.errors import Invalid, NotFound
+from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
-from planstrip.web import board_labels, labels
+from planstrip.plan.view import View
+from planstrip.web import board_labels, kinship, labels
 from planstrip.web.api import require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
@@ -38,19 +40,20 @@ def session_page(request: Request) -> Response:
     if asked is not None:
         return past_page(request, session, asked)
     with parts.engine.connect() as connection:
-        view = projection.view(connection, session)
-    tr, root = translations(lang), parts.settings.root_path
+        view = with_family(connection, session, projection.view(connection, session), parts.clock())
+    tr, root, family = translations(lang), parts.settings.root_path, view.family
     dismiss = dismiss_url(root, session, lang)
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
         exists=view.changed > 0,
-        head=labels.head(session, view.standing, tr, parts.clock()),
+        head=labels.head(session, view.standing, tr, parts.clock(), kinship.parent(family, root, lang)),
         strip=labels.strip(view.standing, tr, dismiss_url=dismiss),
         unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, view.standing, lang, tr),
-        turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
+        children=kinship.children(family, root, lang, tr),
+        turns=[parts.renderer.turn_context(session, turn, lang, family) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window),
         stream_url=stream_url(root, "sessions", session, view.changed, lang),
         position=view.changed,
@@ -73,6 +76,7 @@ def past_page(request: Request, session: str, position: int) -> Response:
         unlisted=labels.unlisted_alone(standing, None, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, standing, lang, tr),
+        children=kinship.children(view.family, root, lang, tr),  # none: what they were then is not known here
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window, at=position),
         stream_url=None,
@@ -91,16 +95,17 @@ def older_rows(request: Request) -> Response:
     with parts.engine.connect() as connection:
         window = projection.window_before(connection, session, before, until=at)
         shown = projection.turn_at(connection, session, before)
+        family = with_family(connection, session, View(window=window), parts.clock()).family
     renderer = parts.renderer
     partials = [
         Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window, at)))
     ]
     for turn in reversed(window.turns):
         if turn.position == shown:
-            rows = "".join(renderer.cached_row(session, row, lang) for row in turn.rows)
+            rows = "".join(renderer.whole_row(session, row, lang, family) for row in turn.rows)
             partials.append(Partial(f"#turn-{shown}-rows", "afterbegin", rows))
         else:
-            html_of_turn = renderer.turn(lang, renderer.turn_context(session, turn, lang))
+            html_of_turn = renderer.turn(lang, renderer.turn_context(session, turn, lang, family))
             partials.append(Partial("#turns", "afterbegin", html_of_turn))
     return HTMLResponse(renderer.frame(partials), headers={"Cache-Control": "no-store"})
 

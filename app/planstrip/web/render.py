@@ -6,9 +6,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from planstrip.paths import templates_dir
+from planstrip.plan.children import Family
 from planstrip.plan.revisions import Revision
 from planstrip.plan.rows import Row, Turn, Window
-from planstrip.web import labels, ledger_labels
+from planstrip.plan.tools import is_delegating
+from planstrip.web import kinship, labels, ledger_labels
 from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext, UnlistedSection
@@ -22,6 +24,8 @@ THEMES: Final = ("light", "dark", "auto")
 MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
 # A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
 UNPARSEABLE: Final = str.maketrans({"\r": "&#13;", "\0": "\u2400"})
+
+NO_FAMILY: Final = Family()
 
 RowKey: TypeAlias = tuple[str, int, int | None, bool, str]
 
@@ -59,6 +63,15 @@ class Renderer:
 
     def head(self, lang: str, head: Head) -> str:
         return self._render("session/_head.html", lang, head=head)
+
+    def children(self, lang: str, family: Family) -> str:
+        children = kinship.children(family, self.root, lang, translations(lang))
+        return self._render("session/_children.html", lang, children=children)
+
+    def row_children(self, lang: str, position: int, family: Family) -> str:
+        """What stands below a delegating row, and changes without it."""
+        lines = kinship.lines(family.of(position), self.root, lang, translations(lang))
+        return self._render("rows/_children.html", lang, position=position, lines=lines)
 
     def older(self, lang: str, older_url: str | None) -> str:
         return self._render("session/_older.html", lang, older_url=older_url)
@@ -105,9 +118,14 @@ class Renderer:
             self._rows.put(key, html)
         return html
 
-    def turn_context(self, session: str, turn: Turn, lang: str) -> TurnContext:
+    def whole_row(self, session: str, row: Row, lang: str, family: Family) -> str:
+        """The row and the agents that it began: cached apart, since their plans move while the row stands still."""
+        html = self.cached_row(session, row, lang)
+        return html + self.row_children(lang, row.position, family) if is_delegating(row.call) else html
+
+    def turn_context(self, session: str, turn: Turn, lang: str, family: Family = NO_FAMILY) -> TurnContext:
         """A turn whose rows come out of the cache."""
-        return labels.turn(turn, translations(lang), lambda row: self.cached_row(session, row, lang))
+        return labels.turn(turn, translations(lang), lambda row: self.whole_row(session, row, lang, family))
 
     def board_list(self, lang: str, shown: BoardList) -> str:
         return self._render("board/_list.html", lang, shown=shown)

@@ -18,7 +18,7 @@ from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.live import Kind, sse
+from planstrip.web.live import Base, Kind, sse
 
 if TYPE_CHECKING:
     from planstrip.web.frames import Frames
@@ -69,7 +69,9 @@ async def _left(receive: Receive) -> None:
 async def session_stream(request: Request) -> Response:
     """The HTML stream of a session's page."""
     frames = _frames(request)
-    return _stream(request, frames.session, Kind(f"page {frames.lang}", frames.page, lambda view: view.changed))
+    name = f"page {frames.lang}"
+    kind = Kind(name, frames.page, lambda view: view.changed, lambda view: view.family.serial)
+    return _stream(request, frames.session, kind)
 
 
 async def embed_stream(request: Request) -> Response:
@@ -113,9 +115,9 @@ def _stream(request: Request, session: str, kind: Kind[View]) -> Response:
     return EventStream(hub.frames(hub.session(session), kind, _position(request)))
 
 
-def _plan_frame(session: str, view: View, base: int, is_first: bool) -> bytes | None:
+def _plan_frame(session: str, view: View, base: Base, is_first: bool) -> bytes | None:
     standing = view.standing
-    if not is_first and standing.plan_changed <= base:
+    if not is_first and standing.plan_changed <= base.position:
         return None
     data = json.dumps(plan_json(session, standing.position, standing.plan), ensure_ascii=False, separators=(",", ":"))
     return sse(data, position=standing.position, event="plan")

@@ -1,0 +1,58 @@
+"""What a reader is told of a session's relatives: its children, line by line, and the session that began it. Pure."""
+
+from collections.abc import Iterable, Mapping
+from gettext import NullTranslations
+
+from planstrip.plan.children import Child, Family
+from planstrip.web.contexts import ChildLine, Children, Link
+from planstrip.web.labels import BEFORE_NAME, done_of, extra_suffix, meter, state_label
+from planstrip.web.links import session_url
+
+MAX_OPEN_LINES = 3
+
+
+def children(family: Family, root: str, lang: str, tr: NullTranslations) -> Children:
+    shown = family.children
+    return Children(_header(family, tr), lines(shown, root, lang, tr), len(shown) > MAX_OPEN_LINES)
+
+
+def lines(children: Iterable[Child], root: str, lang: str, tr: NullTranslations) -> list[ChildLine]:
+    return [_line(child, session_url(root, child.id, _query(lang)), tr) for child in children]
+
+
+def parent(family: Family, root: str, lang: str) -> Link | None:
+    if family.parent is None:
+        return None
+    return Link(session_url(root, family.parent, _query(lang)), family.parent_title or family.parent)
+
+
+def _header(family: Family, tr: NullTranslations) -> str:
+    """`3 agents, 2 running`; a child that waits for a person does not run."""
+    count = len(family.children)
+    if not count:
+        return ""
+    agents = tr.ngettext("%(count)d agent", "%(count)d agents", count) % {"count": count}
+    running = sum(child.state in ("working", "quiet") for child in family.children)
+    if not running:
+        return agents
+    return tr.gettext("%(agents)s, %(running)d running") % {"agents": agents, "running": running}
+
+
+def _line(child: Child, url: str, tr: NullTranslations) -> ChildLine:
+    counts, label = child.counts, state_label(child.state, tr)
+    suffix, suffix_name = extra_suffix(counts.in_progress - 1, tr) if child.active else (None, None)
+    summary = done_of(counts.completed, counts.total, tr) if counts.total else label
+    return ChildLine(
+        url=url,
+        name=child.title or child.id,
+        state=child.state,
+        state_label=label,
+        meter=meter(counts),
+        summary=summary + BEFORE_NAME + child.active if child.active else summary,
+        suffix=suffix,
+        suffix_name=suffix_name,
+    )
+
+
+def _query(lang: str) -> Mapping[str, str]:
+    return {"lang": lang}
