@@ -53,7 +53,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "families": BASE | {"plan"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
-    "web": LOG | {"parts", "families", "intake", "hooks", "web"},
+    "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
     "progress": LOG | {"intake"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else

@@ -8,7 +8,7 @@ import pytest
 from planstrip.events import Entry, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnStart
 from planstrip.plan.rows import Row
 from planstrip.plan.view import View, advance
-from planstrip.web import kinship, labels
+from planstrip.web import hints, kinship, labels
 from planstrip.web.assets import Assets
 from planstrip.web.board import Board
 from planstrip.web.board_contexts import BoardPage
@@ -83,6 +83,7 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         unlisted=labels.unlisted_alone(shown.standing, "/d", tr),
         revisions=renderer.cached_revisions("s", shown.window, lang),
         plans=PlanList(),
+        hint=hints.hint(shown, tr),
         children=kinship.children(shown.family, "/plans", lang, tr),
         turns=[renderer.turn_context("s", turn, lang) for turn in shown.window.turns],
         older_url=None,

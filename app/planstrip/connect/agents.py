@@ -161,16 +161,3 @@ _CHANGES: Final[Mapping[str, Callable[[Plan, Places], list[Change]]]] = {
     "deepseek-harness": _dsh,
 }
 AGENTS: Final = tuple(_CHANGES)
-
-NOTES: Final[Mapping[str, str]] = {
-    "claude-code": "Its own list: the Task tools are on by default, but for newer models, which need"
-    " CLAUDE_CODE_ENABLE_TODO_TOOLS=1; CLAUDE_CODE_ENABLE_TASKS=0 brings TodoWrite back. The MCP entry is this"
-    " project's (.mcp.json), and Claude Code asks once whether it may use it.",
-    "codex": "Its own update_plan is off since 0.152: put `[tools.update_plan]` with `enabled = true` into its"
-    " config.toml. Codex asks once whether it may run these hooks.",
-    "opencode": "Its own todowrite is on. `planstrip watch ~/.local/share/opencode` reads its database live.",
-    "gemini-cli": "Its own write_todos is on, with the models that have it.",
-    "qwen-code": 'Its own todo_write is off: put `"tools": {"todoWrite": {"enabled": true}}` into its settings.json.',
-    "kimi": "Its own TodoList is on. It has no hooks of ours: `planstrip watch ~/.kimi-code/sessions` reads it live.",
-    "deepseek-harness": "Its own todo_write is on, beside ours over MCP; --no-mcp leaves ours out.",
-}

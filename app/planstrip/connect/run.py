@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from planstrip.connect.agents import AGENTS, NOTES, Change, Places, Plan, changes, home_places
+from planstrip.connect.agents import AGENTS, Change, Places, Plan, changes, home_places
 from planstrip.connect.merging import Unmergeable
+from planstrip.connect.notes import note_of
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import agent_of
 
@@ -50,7 +51,7 @@ def run_connect(name: str, options: Options, places: Places | None = None) -> in
     else:
         for change, before, after in _merged(found):
             _write(change, before, after)
-    _say(NOTES[agent])
+    _say(note_of(agent))
     if options.server is not None and options.has_hooks:
         _say(f"Hooks go to the panel that PLANSTRIP_URL names: set it to {options.server} where the agent runs.")
     if options.has_mcp and not options.is_http and _policy(options) is None:

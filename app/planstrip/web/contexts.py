@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
 from planstrip.web.past_contexts import PastBar, PlanList
+
+if TYPE_CHECKING:
+    from planstrip.web.kin_contexts import Children, Hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,29 +160,6 @@ class TurnContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildLine:
-    """One subagent: its name, its state, how far its plan is. `summary` without a plan: its state in words."""
-
-    url: str
-    name: str
-    state: State
-    state_label: str
-    meter: Sequence[Segment]
-    summary: str
-    suffix: str | None
-    suffix_name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Children:
-    """`header`: `3 agents, 2 running`; empty without any. `is_long`: folded."""
-
-    header: str
-    lines: Sequence[ChildLine]
-    is_long: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Link:
     url: str
     name: str
@@ -215,7 +196,8 @@ class SessionPage:
     strip: Strip | None
     unlisted: UnlistedSection | None
     revisions: Sequence[str]
-    children: Children
+    hint: "Hint | None"
+    children: "Children"
     turns: Sequence[TurnContext]
     older_url: str | None
     plans: PlanList

@@ -7,7 +7,7 @@ from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import View
-from planstrip.web import kinship, labels
+from planstrip.web import hints, kinship, labels
 from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
 from planstrip.web.links import dismiss_url, older_url
@@ -35,6 +35,9 @@ class Frames:
         if is_first or view.standing.strip_changed > base.position:
             dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
             partials += [self._strip(view, dismiss), self._unlisted(view, dismiss), self._plans(view)]
+        if is_first or hints.changed(view) > base.position:
+            hint = hints.hint(view, translations(self.lang))
+            partials.append(Partial("#hint", "outerMorph", self.renderer.hint(self.lang, hint)))
         if is_family_new:
             partials.append(Partial("#children", "outerMorph", self.renderer.children(self.lang, view.family)))
         if not base.position or view.window.dropped > base.position:

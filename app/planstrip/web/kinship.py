@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from gettext import NullTranslations
 
 from planstrip.plan.children import Child, Family
-from planstrip.web.contexts import ChildLine, Children, Link
+from planstrip.web.board_labels import agents_running
+from planstrip.web.contexts import Link
+from planstrip.web.kin_contexts import ChildLine, Children
 from planstrip.web.labels import BEFORE_NAME, done_of, extra_suffix, meter, state_label
 from planstrip.web.links import session_url
 
@@ -13,7 +15,8 @@ MAX_OPEN_LINES = 3
 
 def children(family: Family, root: str, lang: str, tr: NullTranslations) -> Children:
     shown = family.children
-    return Children(_header(family, tr), lines(shown, root, lang, tr), len(shown) > MAX_OPEN_LINES)
+    header = agents_running(len(shown), sum(child.state == "working" for child in shown), tr)
+    return Children(header or "", lines(shown, root, lang, tr), len(shown) > MAX_OPEN_LINES)
 
 
 def lines(children: Iterable[Child], root: str, lang: str, tr: NullTranslations) -> list[ChildLine]:
@@ -24,18 +27,6 @@ def parent(family: Family, root: str, lang: str) -> Link | None:
     if family.parent is None:
         return None
     return Link(session_url(root, family.parent, _query(lang)), family.parent_title or family.parent)
-
-
-def _header(family: Family, tr: NullTranslations) -> str:
-    """`3 agents, 2 running`; a child that waits for a person does not run."""
-    count = len(family.children)
-    if not count:
-        return ""
-    agents = tr.ngettext("%(count)d agent", "%(count)d agents", count) % {"count": count}
-    running = sum(child.state in ("working", "quiet") for child in family.children)
-    if not running:
-        return agents
-    return tr.gettext("%(agents)s, %(running)d running") % {"agents": agents, "running": running}
 
 
 def _line(child: Child, url: str, tr: NullTranslations) -> ChildLine:

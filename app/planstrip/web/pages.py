@@ -10,7 +10,7 @@ from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, kinship, labels
+from planstrip.web import board_labels, hints, kinship, labels
 from planstrip.web.api import require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
@@ -52,6 +52,7 @@ def session_page(request: Request) -> Response:
         unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, view.standing, lang, tr),
+        hint=hints.hint(view, tr),
         children=kinship.children(family, root, lang, tr),
         turns=[parts.renderer.turn_context(session, turn, lang, family) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window),
@@ -76,6 +77,7 @@ def past_page(request: Request, session: str, position: int) -> Response:
         unlisted=labels.unlisted_alone(standing, None, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, standing, lang, tr),
+        hint=None,
         children=kinship.children(view.family, root, lang, tr),  # none: what they were then is not known here
         turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window, at=position),

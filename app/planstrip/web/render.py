@@ -14,6 +14,7 @@ from planstrip.web import kinship, labels, ledger_labels
 from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext, UnlistedSection
+from planstrip.web.kin_contexts import Hint
 from planstrip.web.languages import HTML_TAGS, choices, translations
 from planstrip.web.past_contexts import PlanList
 
@@ -63,6 +64,9 @@ class Renderer:
 
     def head(self, lang: str, head: Head) -> str:
         return self._render("session/_head.html", lang, head=head)
+
+    def hint(self, lang: str, hint: Hint | None) -> str:
+        return self._render("session/_hint.html", lang, hint=hint)
 
     def children(self, lang: str, family: Family) -> str:
         children = kinship.children(family, self.root, lang, translations(lang))
