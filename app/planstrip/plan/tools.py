@@ -37,7 +37,9 @@ _TOOLS: Final[Mapping[str, tuple[Kind, Sequence[str]]]] = {
     ),
     "toolsearch": ("search", _QUERY),
     **dict.fromkeys(("fetch", "webfetch", "websearch", "googlewebsearch"), ("fetch", ("url", "query", "prompt"))),
-    **dict.fromkeys(("task", "subagent", "agent", "spawnagent", "runsubagent", "delegate"), ("delegate", TASK_WORDS)),
+    **dict.fromkeys(
+        ("task", "subagent", "agent", "spawnagent", "runsubagent", "delegate", "newtask"), ("delegate", TASK_WORDS)
+    ),
     "taskcreate": ("other", ("subject", "title")),
     "skill": ("other", ("skill", "command")),
     "exitplanmode": ("other", ("plan",)),
