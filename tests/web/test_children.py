@@ -9,6 +9,7 @@ import pytest
 from planstrip.intake.imports import import_paths
 from planstrip.paths import fixtures_dir
 from tests.running import Panel, new_session, running, todos
+from tests.transcripts.opencode_store import Agent, loaded
 from tests.web.test_stream import until
 
 
@@ -148,6 +149,35 @@ def test_the_parents_of_the_samples_show_their_children(database: Path) -> None:
             for row, child in rows.items():
                 shown = re.findall(rf'row-{row}-children" class="row-children">.*?href="/sessions/([^"?]+)', text)
                 assert shown == [child]
+
+
+def test_an_opencode_task_shows_the_session_that_it_began(database: Path, tmp_path: Path) -> None:
+    agent = Agent(loaded(tmp_path / "opencode.db"))
+    agent.session("ses_boss")
+    agent.message("ses_boss", "msg_1", "user")
+    agent.part("ses_boss", "msg_1", "prt_1", type="text", text="Go")
+    agent.message("ses_boss", "msg_2", "assistant", parentID="msg_1")
+    for number, words in enumerate(("Survey A", "Survey B")):
+        started = {"status": "running", "input": {"description": words, "prompt": "…"}, "time": {"start": agent.now}}
+        agent.part("ses_boss", "msg_2", f"prt_2{number}", type="tool", tool="task", callID=words, state=started)
+    for words, child in (("Survey B", "ses_b"), ("Survey A", "ses_a")):
+        agent.session(child, parent="ses_boss", title=f"{words} (@general subagent)")
+    agent.close()
+    with running(database) as panel:
+        import_paths(panel.parts.writer, [tmp_path / "opencode.db"])
+        text = page(panel, "ses_boss")
+        calls = [event["position"] for event in panel.events("ses_boss") if event["type"] == "tool/call"]
+        for row, child in zip(calls, ("ses_a", "ses_b"), strict=True):
+            assert re.findall(rf'row-{row}-children" class="row-children">.*?href="/sessions/([^"?]+)', text) == [child]
+
+
+def test_who_opens_a_session_may_name_the_call(shared_panel: Panel) -> None:
+    boss, kid = new_session(), new_session()
+    rows = [delegate(shared_panel, boss, call_id) for call_id in ("one", "two")]
+    body = {"id": kid, "agent": "my-agent", "parent": boss, "parent_call": "two"}
+    assert shared_panel.client.post("/api/sessions", json=body).status_code == 201
+    text = page(shared_panel, boss)
+    assert [bool(line(text, f"row-{row}-children")) for row in rows] == [False, True]
 
 
 # The stream

@@ -23,7 +23,7 @@ from planstrip.intake.tool import todo_write
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 
-START_KEYS: Final = ("id", "agent", "title", "cwd", "parent")
+START_KEYS: Final = ("id", "agent", "title", "cwd", "parent", "parent_call")
 BATCH_KEYS: Final = ("events", "expected_position")
 
 

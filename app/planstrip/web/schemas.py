@@ -25,6 +25,7 @@ class SessionBody(Body):
     title: str | None = None
     cwd: str | None = None
     parent: str | None = None
+    parent_call: str | None = Field(default=None, description="The id of the parent's tool call that began it.")
 
 
 class EventBody(Body):
