@@ -205,14 +205,13 @@ def outdated(connection: Connection, limit: int) -> list[str]:
 
 def _newest(connection: Connection, session: str, until: int, type_: str, skip: int = 0) -> int | None:
     """The position of the newest event of one of the marked types (`tables.MARKS`), `skip` of them left out."""
-    query = _MARKED.where(events.c.type == type_, events.c.position <= until).limit(1).offset(skip)
-    return connection.execute(query, {"session": session}).scalar()
+    return connection.execute(_NEWEST, {"session": session, "type": type_, "until": until, "skip": skip}).scalar()
 
 
 def _between(connection: Connection, session: str, type_: str, after: int, before: int) -> Sequence[int]:
     """The positions of the events of one of the marked types between two positions, in order."""
-    query = _MARKED.where(events.c.type == type_, events.c.position > after, events.c.position < before)
-    return sorted(connection.execute(query, {"session": session}).scalars())
+    parameters = {"session": session, "type": type_, "after": after, "before": before}
+    return connection.execute(_BETWEEN, parameters).scalars().all()
 
 
 def newest_setter(connection: Connection, session: str, until: int) -> int | None:
@@ -261,11 +260,21 @@ def _adapter() -> "TypeAdapter[Standing]":
     return TypeAdapter(Standing)
 
 
-_MARKED: Final = (
-    select(events.c.position)
-    .where(events.c.session == bindparam("session"), text(MARKED))  # verbatim, or SQLite does not use the index
-    .order_by(events.c.position.desc())
+# Made once: putting a statement together takes longer than running it.
+_MARKED: Final = select(events.c.position).where(
+    events.c.session == bindparam("session"),
+    text(MARKED),  # verbatim, or SQLite does not use the index
+    events.c.type == bindparam("type"),
 )
+_NEWEST: Final = (
+    _MARKED.where(events.c.position <= bindparam("until"))
+    .order_by(events.c.position.desc())
+    .limit(1)
+    .offset(bindparam("skip"))
+)
+_BETWEEN: Final = _MARKED.where(
+    events.c.position > bindparam("after"), events.c.position < bindparam("before")
+).order_by(events.c.position)
 _HEAD: Final = (
     select(events.c.position, events.c.time)
     .where(events.c.session == bindparam("session"))
