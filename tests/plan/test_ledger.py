@@ -165,6 +165,16 @@ def told(before: str, after: str, **more: object) -> list[str]:
             ["renamed " + "Write-tests-for-the-parser-and-for-the-lexer"],
         ),
         ("Step-1=p", "Step-1-2-and-3=p", ["added Step-1-2-and-3", "dropped Step-1"]),
+        (
+            "Task-1-of-round-1=c Task-2-of-round-1=i",
+            "Task-1-of-round-2=p Task-2-of-round-2=p",
+            [
+                "added Task-1-of-round-2",
+                "added Task-2-of-round-2",
+                "removed Task-1-of-round-1",
+                "dropped Task-2-of-round-1",
+            ],
+        ),
         ("编写迁移脚本=p", "编写迁移脚本和测试=p", ["renamed 编写迁移脚本和测试"]),
         (
             "Test-the-old-parser=c",

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +15,7 @@ THRESHOLD: Final = 0.65
 CONTAINED: Final = 0.75  # `Write tests` in `Write tests for the parser`
 MIN_CONTAINED_CHARS: Final = 6
 SAME_PLACE: Final = 0.05
+NUMBERED: Final = -0.5  # one of several that only their numbers tell apart: another number is another task
 OTHER_NUMBERS: Final = -0.25  # `Phase 1` and `Phase 2` are two tasks, however alike
 REOPENED: Final = -0.3  # what is done seldom comes back under another name
 MAX_CHARS: Final = 300
@@ -83,6 +84,7 @@ class Side:
     letters: str
     bigrams: frozenset[str]
     numbers: tuple[str, ...]
+    is_numbered: bool
 
 
 def _alike(before: Sequence[Todo], after: Sequence[Todo], pairs: dict[int, int]) -> dict[int, int]:
@@ -103,7 +105,7 @@ def _alike(before: Sequence[Todo], after: Sequence[Todo], pairs: dict[int, int])
 
 
 def _sides(todos: Sequence[Todo], partners: dict[int, int]) -> Iterator[Side]:
-    gap = -1
+    gap, shapes = -1, Counter(_NUMBER.sub("0", todo.content[:MAX_CHARS]) for todo in todos)
     for place, todo in enumerate(todos):
         if place in partners:
             gap = partners[place]
@@ -111,7 +113,8 @@ def _sides(todos: Sequence[Todo], partners: dict[int, int]) -> Iterator[Side]:
             text = todo.content[:MAX_CHARS]
             letters = normalise(text)
             bigrams = frozenset(map("".join, pairwise(letters)))
-            yield Side(place, gap, todo.status == "completed", letters, bigrams, tuple(_NUMBER.findall(text)))
+            numbers, is_numbered = tuple(_NUMBER.findall(text)), shapes[_NUMBER.sub("0", text)] > 1
+            yield Side(place, gap, todo.status == "completed", letters, bigrams, numbers, is_numbered)
 
 
 def _candidates(left: Sequence[Side], right: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
@@ -133,7 +136,7 @@ def likeness(one: Side, other: Side) -> float:
     if one.gap == other.gap:
         score += SAME_PLACE
     if one.numbers != other.numbers:
-        score += OTHER_NUMBERS
+        score += NUMBERED if one.is_numbered or other.is_numbered else OTHER_NUMBERS
     return score + REOPENED if one.is_completed and not other.is_completed else score
 
 
