@@ -29,6 +29,7 @@ LOG: Final = BASE | {
     "plan",
     "projection",
     "session_rows",
+    "timelines",
     "transcripts",
 }
 # What each part of the package may import of it at run time; who is not named here may import everything.
@@ -47,9 +48,10 @@ ARROWS: Final[dict[str, set[str]]] = {
     "forgetting": BASE,
     "refolding": LOG,
     "revising": BASE | {"eventlog", "plan"},
-    "projection": BASE | {"eventlog", "plan", "revising", "session_rows"},
+    "projection": BASE | {"eventlog", "plan", "revising", "session_rows", "timelines"},
+    "timelines": BASE | {"plan"},
     "session_rows": {"events", "plan"},
-    "past": BASE | {"eventlog", "plan", "projection"},
+    "past": BASE | {"eventlog", "plan", "projection", "timelines"},
     "families": BASE | {"plan"},
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},

@@ -57,6 +57,7 @@ def test_a_fresh_read_equals_what_a_live_viewer_holds_at_every_prefix(
             listed = store.execute("SELECT position, condition FROM sessions WHERE id = :s", s=session)
         assert live.standing == cold.standing
         assert live.window.turns == cold.window.turns
+        assert live.timeline == cold.timeline
         assert live.window.revisions == cold.window.revisions
         assert live.window.plan == cold.window.plan == cold.standing.plan
         assert [tuple(row) for row in listed] == [(cold.standing.position, cold.standing.condition)]

@@ -11,6 +11,7 @@ from planstrip.events import TYPES
 from planstrip.plan.view import Standing, View, stand
 from planstrip.projection import newest_setter, window_at
 from planstrip.tables import MARKED, events
+from planstrip.timelines import read_timeline
 
 STOPS: Final = ("todo/write", "session/rewind", "viewer/retire", "viewer/restore")
 _NOT_ROWS: Final = tuple(type_ for type_ in TYPES if not type_.startswith("tool/"))
@@ -28,7 +29,9 @@ class Stops:
 
 def view_at(connection: Connection, session: str, position: int) -> View:
     """What the session's page showed after the event at `position`."""
-    return View(standing_at(connection, session, position), window_at(connection, session, position))
+    standing = standing_at(connection, session, position)
+    window = window_at(connection, session, position)
+    return View(standing, window, timeline=read_timeline(connection, session, standing))
 
 
 def standing_at(connection: Connection, session: str, position: int) -> Standing:

@@ -20,13 +20,14 @@ from planstrip.plan.view import Standing, View, advance, stand
 from planstrip.revising import PLAN_SETTERS, newest_revisions
 from planstrip.session_rows import search_row, session_row
 from planstrip.tables import MARKED, checkpoints, events, search_texts, sessions
+from planstrip.timelines import read_timeline
 from planstrip.upsert import upsert
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME: Final = "standing"
-VERSION: Final = 4  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+VERSION: Final = 5  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
 CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
@@ -87,14 +88,19 @@ def current(connection: Connection, session: str) -> Standing:
 def view(connection: Connection, session: str) -> View:
     """The session as its page shows it: what stands, and the newest rows. The cost does not grow with the log."""
     standing = current(connection, session)
-    return View(standing, window_at(connection, session, standing.position))
+    window = window_at(connection, session, standing.position)
+    return View(standing, window, timeline=read_timeline(connection, session, standing))
 
 
 def catch_up(connection: Connection, session: str, view: View) -> View:
     """The view with what came since; the very same object when nothing did."""
     fresh = advance(view, read(connection, session, view.standing.position))
     standing = _at_head(connection, session, fresh.standing)
-    return view if standing.position == view.standing.position else dataclasses.replace(fresh, standing=standing)
+    if standing.position == view.standing.position:
+        return view
+    is_drawn = standing.timeline_changed == view.standing.timeline_changed
+    timeline = view.timeline if is_drawn else read_timeline(connection, session, standing)
+    return dataclasses.replace(fresh, standing=standing, timeline=timeline)
 
 
 def plan_at(connection: Connection, session: str, position: int) -> Plan | None:

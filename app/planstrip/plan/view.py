@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from planstrip.events import Entry, ToolCall, ToolResult
+from planstrip.events import Entry, ToolCall, ToolResult, TurnStart
 from planstrip.plan import fold as plan_fold
 from planstrip.plan import freshness as freshness_fold
 from planstrip.plan import outline as outline_fold
@@ -16,9 +17,13 @@ from planstrip.plan.freshness import Freshness
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.plans import Plans
 from planstrip.plan.rows import Window
+from planstrip.plan.timeline import Timeline
 from planstrip.plan.todos import Counts
 from planstrip.plan.tools import is_plan_call
 from planstrip.plan.unlisted import Unlisted
+
+PULSE_MS: Final = 60_000
+_NEVER: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class Standing:
     `plan_changed`, `strip_changed` and `head_changed` are the positions of the last event on which the plan, the strip
     (the plan and all that is told beside it) and the page's head depend: a push names what changed by them.
     `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
+    `timeline_changed` is that of the timeline, `timeline_until` the time up to which work is counted: that of a tool
+    call or result in `PULSE_MS` at most, so that not every one of them draws it again.
     """
 
     position: int = 0
@@ -44,6 +51,8 @@ class Standing:
     unlisted: tuple[Unlisted, ...] = ()
     freshness: Freshness = field(default_factory=Freshness)
     plans: Plans = field(default_factory=Plans)
+    timeline_changed: int = 0
+    timeline_until: int = 0
 
     @property
     def counts(self) -> Counts:
@@ -63,14 +72,23 @@ class Standing:
         """Whether an in-progress glyph turns: only while a turn runs (reports.md R016, R042)."""
         return self.outline.turn in ("open", "none") and self.outline.waits_for is None
 
+    @property
+    def pulse_due(self) -> int:
+        """From what time on a tool call or result tells that work goes on."""
+        is_worked_on = self.is_moving and self.counts.in_progress > 0
+        return self.timeline_until + PULSE_MS if is_worked_on else _NEVER
+
 
 def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
     """`stand(a + b) == stand(b, start=stand(a))` at every cut."""
     old = standing = start or Standing()
     last, calls = None, 0  # tool calls that `standing` does not count yet
-    told, asked = standing.freshness.calls_until_told, standing.freshness.asked
+    told, asked, due = standing.freshness.calls_until_told, standing.freshness.asked, standing.pulse_due
     for last in entries:
         event = last.event  # tool calls and their results are nine in ten, and hardly one of them moves anything
+        if last.time >= due and isinstance(event, ToolCall | ToolResult):
+            standing = replace(standing, timeline_changed=last.position, timeline_until=last.time)
+            due = standing.pulse_due
         if isinstance(event, ToolCall):
             calls += 1
             if calls < told and not is_plan_call(event.name):
@@ -82,7 +100,7 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
             standing, calls = _row_step(_counting(standing, calls), last), 0
         else:
             standing, calls = _step(_counting(standing, calls), last), 0
-        told, asked = standing.freshness.calls_until_told, standing.freshness.asked
+        told, asked, due = standing.freshness.calls_until_told, standing.freshness.asked, standing.pulse_due
     if last is None:
         return old
     return replace(_counting(standing, calls), position=last.position, updated_at=last.time)
@@ -116,6 +134,7 @@ def _step(old: Standing, entry: Entry) -> Standing:
     before, after = old.condition, outline_fold.condition(outline, plan.counts if plan else Counts())
     moves_strip = is_written or unlisted is not old.unlisted or plans is not old.plans
     moves_strip = moves_strip or (plan is not None and _told(outline, freshness) != _told(old.outline, old.freshness))
+    is_drawn = is_written or isinstance(entry.event, TurnStart) or _turn(outline) != _turn(old.outline)
     return Standing(  # as `dataclasses.replace` would, in a quarter of its time
         old.position,
         old.updated_at,
@@ -128,7 +147,13 @@ def _step(old: Standing, entry: Entry) -> Standing:
         unlisted=unlisted,
         freshness=freshness,
         plans=plans,
+        timeline_changed=entry.position if is_drawn else old.timeline_changed,
+        timeline_until=entry.time if is_drawn else old.timeline_until,
     )
+
+
+def _turn(outline: Outline) -> tuple[object, ...]:
+    return outline.turn, outline.waits_for
 
 
 def _told(outline: Outline, freshness: Freshness) -> tuple[object, ...]:
@@ -138,20 +163,26 @@ def _told(outline: Outline, freshness: Freshness) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`family` comes from other sessions' logs: no event of this one moves it."""
+    """The timeline is read from the log, not advanced: what begins with a plan's life can't be told from its tail.
+
+    `family` comes from other sessions' logs: no event of this one moves it.
+    """
 
     standing: Standing = field(default_factory=Standing)
     window: Window = field(default_factory=Window)
     family: Family = field(default_factory=Family)
+    timeline: Timeline = field(default_factory=Timeline)
 
     @property
     def changed(self) -> int:
         """The position that the page shows: the last event on which any part of it depends."""
-        return max(self.standing.strip_changed, self.standing.head_changed, self.window.changed)
+        standing = self.standing
+        shown = standing.strip_changed, standing.head_changed, standing.timeline_changed
+        return max(*shown, self.window.changed)
 
 
 def advance(view: View, entries: Iterable[Entry]) -> View:
     """The view after `entries`, which follow its position without a gap."""
     builder = rows_fold.Builder(view.window)
     standing = stand(builder.taking(entries), view.standing)  # one pass: a long log is never held whole
-    return View(standing, builder.window(), view.family)
+    return View(standing, builder.window(), view.family, view.timeline)

@@ -1,0 +1,116 @@
+"""Reads from the log what the timeline of the newest plan is folded from: its cost does not grow with the log."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, bindparam, select, text
+
+from planstrip.events import EndReason, Entry, TurnEnd, TurnStart, Unknown, decode
+from planstrip.plan.timeline import Timeline, timeline
+from planstrip.plan.view import Standing
+from planstrip.tables import MARKED, events
+
+SETTERS: Final = ("todo/write", "session/rewind", "viewer/restore", "viewer/retire")
+TURNS: Final = ("turn/start", "turn/end", "turn/resume")
+MAX_SETTERS: Final = 500
+MAX_SETTERS_CHARS: Final = 4 * 1024 * 1024
+MAX_TURN_EVENTS: Final = 1_000  # of each type
+WAIT_REACH: Final = 8  # a `turn/wait`, which has no mark, stands that close before the event that ends it
+CHUNK: Final = 100
+
+
+def read_timeline(connection: Connection, session: str, standing: Standing) -> Timeline:
+    """The timeline of what stands, as of the last event on which it depends."""
+    position = standing.timeline_changed
+    setters = _setters(connection, session, position)
+    if not setters:
+        return Timeline()
+    first = setters[0].position
+    turns = _turns(connection, session, first, position)
+    told = [*setters, *turns, *_waits(connection, session, turns)]
+    return timeline(sorted(told, key=lambda entry: entry.position), standing.timeline_until)
+
+
+def _setters(connection: Connection, session: str, until: int) -> list[Entry]:
+    """The newest events that set the list, in order."""
+    newest = sorted(_newest(connection, session, SETTERS, 0, until, MAX_SETTERS), reverse=True)[:MAX_SETTERS]
+    found, chars = list[Entry](), 0
+    for start in range(0, len(newest), CHUNK):
+        for row in _rows(connection, session, _EVENTS, newest[start : start + CHUNK])[::-1]:
+            chars += len(row.data)
+            if found and chars > MAX_SETTERS_CHARS:
+                return found[::-1]
+            found.append(Entry(row.position, row.time, decode(row.type, row.data)))
+    return found[::-1]
+
+
+def _turns(connection: Connection, session: str, first: int, until: int) -> list[Entry]:
+    """The turns since `first`, led by the one that it stands in."""
+    start = max(_newest(connection, session, ["turn/start"], 0, first, 1), default=1)
+    since = _newest(connection, session, TURNS, start - 1, until, MAX_TURN_EVENTS)
+    found = _entries(connection, session, since)
+    if len(since) >= MAX_TURN_EVENTS:  # what lies before the oldest of them is not known, and no work
+        found.insert(0, Entry(0, 0, TurnEnd(0, EndReason("completed"))))
+    return found + _last_signs(connection, session, found, first)
+
+
+def _last_signs(connection: Connection, session: str, turns: Sequence[Entry], first: int) -> list[Entry]:
+    """What came right before the start of a turn while the one before had told no end."""
+    unended = [
+        now.position - 1
+        for was, now in pairwise([Entry(0, 0, TurnStart(0)), *turns])
+        if isinstance(now.event, TurnStart) and not isinstance(was.event, TurnEnd) and now.position - 1 > first
+    ]
+    return [Entry(row.position, row.time, Unknown("")) for row in _rows(connection, session, _TIMES, unended)]
+
+
+def _waits(connection: Connection, session: str, turns: Sequence[Entry]) -> list[Entry]:
+    """What a resumed or ended turn had waited for."""
+    reach = range(1, WAIT_REACH + 1)
+    near = {entry.position - back for entry in turns if not isinstance(entry.event, TurnStart) for back in reach}
+    rows = _rows(connection, session, _WAITS, [place for place in near if place > 0])
+    return [Entry(row.position, row.time, decode(row.type, row.data)) for row in rows]
+
+
+def _newest(
+    connection: Connection, session: str, types: Iterable[str], after: int, until: int, limit: int
+) -> list[int]:
+    """The positions of the newest events of each of the marked types in (after, until], at most `limit` of each."""
+    found = list[int]()
+    for type_ in types:
+        given = {"session": session, "type": type_, "after": after, "until": until, "limit": limit}
+        found.extend(connection.execute(_MARKED, given).scalars())
+    return found
+
+
+def _entries(connection: Connection, session: str, positions: Iterable[int]) -> list[Entry]:
+    rows = _rows(connection, session, _EVENTS, sorted(positions))
+    return [Entry(row.position, row.time, decode(row.type, row.data)) for row in rows]
+
+
+def _rows(connection: Connection, session: str, query: Select[Any], positions: Sequence[int]) -> list[Row[Any]]:
+    """The rows at these positions, in order within each `CHUNK` of them."""
+    parts = [positions[start : start + CHUNK] for start in range(0, len(positions), CHUNK)]
+    return [row for part in parts for row in connection.execute(query, {"session": session, "positions": part})]
+
+
+_MARKED: Final = (
+    select(events.c.position)
+    .where(
+        events.c.session == bindparam("session"),
+        events.c.type == bindparam("type"),
+        text(MARKED),  # verbatim, or SQLite does not use the index
+        events.c.position > bindparam("after"),
+        events.c.position <= bindparam("until"),
+    )
+    .order_by(events.c.position.desc())
+    .limit(bindparam("limit"))
+)
+_TIMES: Final = (
+    select(events.c.position, events.c.time)
+    .where(events.c.session == bindparam("session"), events.c.position.in_(bindparam("positions", expanding=True)))
+    .order_by(events.c.position)
+)
+_EVENTS: Final = _TIMES.add_columns(events.c.type, events.c.data)
+_WAITS: Final = _EVENTS.where(events.c.type == "turn/wait")

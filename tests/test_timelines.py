@@ -1,0 +1,112 @@
+"""The timeline as it is read from the log: the fold of all of it, at a cost that does not grow (spec.md §9)."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, settings
+from hypothesis import given as arbitrary
+from hypothesis import strategies as st
+
+from planstrip import projection, timelines
+from planstrip.events import Event, TodoWrite, ToolCall, TurnWait, Unknown, decode
+from planstrip.plan.timeline import timeline
+from tests.logs import events
+from tests.stores import Store, draft_of, event, opened, turn, write
+
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def store(database: Path) -> Iterator[Store]:
+    with opened(database) as store:
+        yield store
+
+
+@quick
+@arbitrary(st.lists(events.filter(lambda event: not isinstance(event, TurnWait)), max_size=30))
+def test_what_is_read_is_the_fold_of_the_whole_log(store: Store, given: list[Event]) -> None:
+    session = f"log-{next(_numbers)}"
+    for one in given:
+        store.append(session, draft_of(one))  # a second apart
+    with store.reading() as connection:
+        view = projection.view(connection, session)
+    whole = [entry for entry in store.entries(session) if entry.position <= view.standing.timeline_changed]
+    # a type that is not known may be what came right before a turn: its time counts, and no reader has it
+    assume(not any(isinstance(one, Unknown) for one in given))
+    assert view.timeline == timeline(whole, view.standing.timeline_until)
+
+
+def test_a_wait_is_found_by_what_ended_it(store: Store) -> None:
+    store.append("a", turn())
+    store.append("a", write("a=i"))
+    store.append("a", event("turn/wait", turn=1, **{"for": "approval"}))
+    store.append("a", event("tool/result", call_id="c", is_error=False, text=""))
+    store.append("a", event("turn/resume", turn=1))
+    store.append("a", write("a=c"))
+    with store.reading() as connection:
+        found = projection.view(connection, "a").timeline
+    assert found.busy_ms == 2_000
+    assert len(found.rests) == 1
+
+
+def test_only_the_newest_writes_of_a_long_plan_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "MAX_SETTERS", 3)
+    store.append("a", turn())
+    for number in range(5):
+        store.append("a", write(f"t{number}=i"))
+    with store.reading() as connection:
+        assert [lane.content for lane in projection.view(connection, "a").timeline.lanes] == ["t2", "t3", "t4"]
+
+
+def test_long_lists_are_read_up_to_a_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timelines, "MAX_SETTERS_CHARS", 1)
+    store.append("a", write("a=i"), write("b=i"))
+    with store.reading() as connection:
+        assert [lane.content for lane in projection.view(connection, "a").timeline.lanes] == ["b"]
+
+
+def test_what_lies_before_the_oldest_known_turn_is_no_work(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append("a", turn())
+    store.append("a", write("a=i"))
+    store.append("a", draft_of(ToolCall("c", "bash", "{}")))
+    for _ in range(4):
+        store.append("a", turn())
+        store.append("a", draft_of(ToolCall("c", "bash", "{}")))
+    with store.reading() as connection:
+        everything = projection.view(connection, "a").timeline
+        monkeypatch.setattr(timelines, "MAX_TURN_EVENTS", 3)
+        newest = projection.view(connection, "a").timeline
+    assert (everything.busy_ms, newest.busy_ms) == (4_000, 2_000)
+
+
+def test_of_many_events_few_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append("a", turn(), write("a=i"))
+    for start in range(0, 5_000, 500):
+        store.append("a", *[draft_of(ToolCall(f"c{start + at}", "bash", "{}")) for at in range(500)])
+    store.append("a", write("a=c"))
+    read = Counter[str]()
+
+    def counting(type_: str, data: str) -> Event:
+        read[type_] += 1
+        return decode(type_, data)
+
+    monkeypatch.setattr(timelines, "decode", counting)
+    with store.reading() as connection:
+        assert projection.view(connection, "a").timeline.lanes[0].kind == "finished"
+    assert read == {"turn/start": 1, "todo/write": 2}
+
+
+def test_tool_calls_draw_a_running_timeline_again_once_a_minute(store: Store) -> None:
+    """`clock` counts up by a second a commit."""
+    store.append("a", turn())
+    store.append("a", draft_of(TodoWrite(())), write("a=i"))
+    drawn = set()
+    for number in range(130):
+        store.append("a", draft_of(ToolCall(f"c{number}", "bash", "{}")))
+        with store.reading() as connection:
+            drawn.add(projection.view(connection, "a").timeline.busy_ms)
+    assert drawn == {0, 60_000, 120_000}
