@@ -5,6 +5,7 @@ const formats = {
   clock: new Intl.DateTimeFormat(lang, clock),
   moment: new Intl.DateTimeFormat(lang, { month: "short", day: "numeric", ...clock }),
   day: new Intl.DateTimeFormat(lang, { dateStyle: "medium" }),
+  second: new Intl.DateTimeFormat(lang, { ...clock, second: "2-digit" }),
   ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
 };
 const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
@@ -21,7 +22,7 @@ function text(element) {
   if (Number.isNaN(time.getTime())) return element.textContent;
   if (element.dataset.time === "ago") return age(time);
   const isToday = time.toDateString() === new Date().toDateString();
-  return formats[element.dataset.time === "moment" && !isToday ? "moment" : "clock"].format(time);
+  return formats[isToday && element.dataset.time === "moment" ? "clock" : element.dataset.time].format(time);
 }
 
 function localise(root) {

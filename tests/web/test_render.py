@@ -8,7 +8,7 @@ import pytest
 from planstrip.events import Entry, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnStart
 from planstrip.plan.rows import Row
 from planstrip.plan.view import View, advance
-from planstrip.web import hints, kinship, labels
+from planstrip.web import drawing, hints, kinship, labels
 from planstrip.web.assets import Assets
 from planstrip.web.board import Board
 from planstrip.web.board_contexts import BoardPage
@@ -81,6 +81,7 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         head=labels.head("s", shown.standing, tr, 0),
         strip=labels.strip(shown.standing, tr),
         unlisted=labels.unlisted_alone(shown.standing, "/d", tr),
+        timeline=drawing.draw(shown.timeline, tr),
         revisions=renderer.cached_revisions("s", shown.window, lang),
         plans=PlanList(),
         hint=hints.hint(shown, tr),

@@ -13,6 +13,9 @@ from planstrip.web.past_contexts import PastBar, PlanList
 if TYPE_CHECKING:
     from planstrip.web.kin_contexts import Children, Hint
 
+if TYPE_CHECKING:
+    from planstrip.web.drawing import Drawing
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -37,9 +40,12 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Item:
+    """`worked` is how long, in words; None where that is not told."""
+
     status: Status
     status_label: str
     content: str
+    worked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +201,7 @@ class SessionPage:
     head: Head
     strip: Strip | None
     unlisted: UnlistedSection | None
+    timeline: "Drawing | None"
     revisions: Sequence[str]
     hint: "Hint | None"
     children: "Children"

@@ -7,8 +7,8 @@ from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import View
-from planstrip.web import hints, kinship, labels
-from planstrip.web.contexts import Link, Partial, TurnContext
+from planstrip.web import drawing, hints, kinship, labels
+from planstrip.web.contexts import Link, Partial, Strip, TurnContext
 from planstrip.web.languages import translations
 from planstrip.web.links import dismiss_url, older_url
 from planstrip.web.live import Base, sse
@@ -32,9 +32,12 @@ class Frames:
             return None
         # The head tells the age of what is seen, so it goes with every frame; the strip with the first, come what may.
         partials = [self._head(view, kinship.parent(view.family, self.renderer.root, self.lang))]
-        if is_first or view.standing.strip_changed > base.position:
+        is_drawn = is_first or view.standing.timeline_changed > base.position
+        if is_drawn or view.standing.strip_changed > base.position:
             dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
             partials += [self._strip(view, dismiss), self._unlisted(view, dismiss), self._plans(view)]
+        if is_drawn:
+            partials.append(self._timeline(view))
         if is_first or hints.changed(view) > base.position:
             hint = hints.hint(view, translations(self.lang))
             partials.append(Partial("#hint", "outerMorph", self.renderer.hint(self.lang, hint)))
@@ -52,17 +55,24 @@ class Frames:
         """The same for an embedded strip."""
         if not is_first and view.standing.embed_changed <= base.position:
             return None
-        return sse(
-            self.renderer.frame([self._strip(view, None), self._head(view)]), position=view.standing.embed_changed
-        )
+        strip = self._strip_of(labels.strip(view.standing, translations(self.lang)))
+        return sse(self.renderer.frame([strip, self._head(view)]), position=view.standing.embed_changed)
 
     def _head(self, view: View, parent: Link | None = None) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
 
-    def _strip(self, view: View, dismiss: str | None) -> Partial:
-        strip = labels.strip(view.standing, translations(self.lang), dismiss_url=dismiss)
+    def _strip(self, view: View, dismiss: str) -> Partial:
+        tr = translations(self.lang)
+        worked = drawing.worked(view.timeline, tr)
+        return self._strip_of(labels.strip(view.standing, tr, dismiss_url=dismiss, worked=worked))
+
+    def _strip_of(self, strip: Strip | None) -> Partial:
         return Partial("#strip", "outerMorph", self.renderer.strip(self.lang, strip))
+
+    def _timeline(self, view: View) -> Partial:
+        drawn = drawing.draw(view.timeline, translations(self.lang))
+        return Partial("#timeline", "outerMorph", self.renderer.timeline(self.lang, drawn))
 
     def _unlisted(self, view: View, dismiss: str) -> Partial:
         section = labels.unlisted_alone(view.standing, dismiss, translations(self.lang))

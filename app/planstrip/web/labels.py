@@ -1,6 +1,6 @@
 """What a reader is told: core values turned into template contexts, in the language of a gettext catalogue. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from gettext import NullTranslations
 from typing import Final, assert_never
 
@@ -51,9 +51,14 @@ _NO_DIRECTION: Final = dict.fromkeys(
 
 
 def strip(
-    standing: Standing, tr: NullTranslations, is_open: bool = False, dismiss_url: str | None = None
+    standing: Standing,
+    tr: NullTranslations,
+    is_open: bool = False,
+    dismiss_url: str | None = None,
+    worked: Mapping[str, str] | None = None,
 ) -> Strip | None:
-    """None without a plan: then nothing is shown, no empty border and no `0/0`."""
+    """None without a plan: then nothing is shown, no empty border and no `0/0`. `worked`: times by content."""
+    times = worked or {}
     plan = standing.plan
     if plan is None:
         return None
@@ -61,7 +66,10 @@ def strip(
         position=plan.position,
         since=iso(plan.time),
         header=counts_header(plan.counts, tr),
-        items=[Item(todo.status, status_label(todo.status, tr), todo.content) for todo in plan.todos],
+        items=[
+            Item(todo.status, status_label(todo.status, tr), todo.content, times.get(todo.content))
+            for todo in plan.todos
+        ],
         omitted=[OmittedItem(item.content, item.status) for item in plan.omitted],
         meter=meter(plan.counts),
         is_moving=standing.is_moving,

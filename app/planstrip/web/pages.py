@@ -10,7 +10,7 @@ from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, hints, kinship, labels
+from planstrip.web import board_labels, drawing, hints, kinship, labels
 from planstrip.web.api import require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
@@ -48,8 +48,9 @@ def session_page(request: Request) -> Response:
         session=session,
         exists=view.changed > 0,
         head=labels.head(session, view.standing, tr, parts.clock(), kinship.parent(family, root, lang)),
-        strip=labels.strip(view.standing, tr, dismiss_url=dismiss),
+        strip=labels.strip(view.standing, tr, dismiss_url=dismiss, worked=drawing.worked(view.timeline, tr)),
         unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
+        timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, view.standing, lang, tr),
         hint=hints.hint(view, tr),
@@ -73,8 +74,9 @@ def past_page(request: Request, session: str, position: int) -> Response:
         session=session,
         exists=True,
         head=labels.head(session, standing, tr, standing.updated_at),
-        strip=labels.strip(standing, tr, is_open=True),
+        strip=labels.strip(standing, tr, is_open=True, worked=drawing.worked(view.timeline, tr)),
         unlisted=labels.unlisted_alone(standing, None, tr),
+        timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, standing, lang, tr),
         hint=None,

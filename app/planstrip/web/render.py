@@ -21,6 +21,8 @@ from planstrip.web.past_contexts import PlanList
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from planstrip.web.drawing import Drawing
+
 THEMES: Final = ("light", "dark", "auto")
 MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
 # A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
@@ -76,6 +78,9 @@ class Renderer:
         """What stands below a delegating row, and changes without it."""
         lines = kinship.lines(family.of(position), self.root, lang, translations(lang))
         return self._render("rows/_children.html", lang, position=position, lines=lines)
+
+    def timeline(self, lang: str, timeline: "Drawing | None") -> str:
+        return self._render("session/_timeline.html", lang, timeline=timeline)
 
     def older(self, lang: str, older_url: str | None) -> str:
         return self._render("session/_older.html", lang, older_url=older_url)

@@ -1,0 +1,154 @@
+"""The drawn timeline: what is drawn where, and the words that say the same (spec.md §9)."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planstrip.events import Entry
+from planstrip.plan.timeline import Timeline, timeline
+from planstrip.web.drawing import MAX_LANES, Drawing, LaneDrawing, Tick, draw, worked
+from planstrip.web.languages import translations
+from tests.logs import log, logs
+
+MINUTE_MS = 60_000
+EN, ZH = translations("en"), translations("zh")
+
+
+def life(times: list[float], notation: str, until: float = 0) -> Timeline:
+    """The timeline of a notation's events at these minutes, counted up to the minute `until`."""
+    timed = [replace(entry, time=int(at * MINUTE_MS)) for entry, at in zip(log(notation), times, strict=True)]
+    return timeline(timed, int(until * MINUTE_MS))
+
+
+def drawn(times: list[float], notation: str, until: float = 0) -> Drawing:
+    found = draw(life(times, notation, until), EN)
+    assert found is not None
+    return found
+
+
+def lane(found: Drawing, content: str) -> LaneDrawing:
+    [lane] = [lane for lane in found.lanes if lane.content == content]
+    return lane
+
+
+def test_there_is_nothing_to_draw_before_the_first_plan() -> None:
+    assert draw(Timeline(), EN) is None
+    assert draw(timeline(log("T+ > T-")), EN) is None
+
+
+def test_a_lane_is_dotted_while_it_waits_thick_while_worked_on_and_ends_in_a_ring() -> None:
+    found = drawn([0, 0, 5, 10], "T+ > W[a=p,b=i] > W[a=i,b=i] > W[a=c,b=i]")
+    a = lane(found, "a")
+    assert [(line.kind, line.x, line.x2) for line in a.lines] == [("waiting", "0.00%", "50.00%")]
+    assert [(bar.x, bar.width) for bar in a.bars] == [("50.00%", "50.00%")]
+    assert [(point.kind, point.x) for point in a.points] == [("finished", "100.00%")]
+    assert [found.is_open for found in found.lanes] == [False, True]
+
+
+def test_what_was_dropped_or_reopened_is_marked_where_it_was() -> None:
+    found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i,b=p] > W[a=c] > W[a=i] > W[a=c]")
+    assert [(point.kind, point.x) for point in lane(found, "b").points] == [("dropped", "40.00%")]
+    points = [(point.kind, point.x) for point in lane(found, "a").points]
+    assert points == [("finished", "40.00%"), ("reopened", "50.00%"), ("finished", "100.00%")]
+
+
+def test_turns_and_interruptions_are_lines() -> None:
+    found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i] > T! > T+ > W[a=c]")
+    assert [(turn.kind, turn.x) for turn in found.turns] == [("interruption", "40.00%"), ("turn", "50.00%")]
+    assert [(line.kind, line.x, line.x2) for line in lane(found, "a").lines] == [("paused", "40.00%", "50.00%")]
+
+
+def test_a_moments_work_can_be_seen() -> None:
+    found = drawn([0, 0, 0.001, 600], "T+ > W[a=i,b=i] > W[a=c,b=i] > W[a=c,b=c]")
+    assert [bar.width for bar in lane(found, "a").bars] == ["1.50%"]
+
+
+def test_long_rests_are_folded_and_named() -> None:
+    found = drawn([0, 0, 10, 190, 200], "T+ > W[a=i] > T- > T+ > W[a=c]")
+    assert [(fold.x, fold.x2) for fold in found.folds] == [("47.50%", "52.50%")]
+    assert [name.text for name in found.fold_names] == ["3 h"]
+
+
+def test_the_summary_says_how_parallel_the_work_was() -> None:
+    assert (
+        drawn([0, 0, 5, 10], "T+ > W[a=i,b=p] > W[a=i,b=i] > T-").summary == "1.5 tasks at a time over 10 min of work"
+    )
+    assert drawn([0, 0, 10], "T+ > W[a=i] > T-").summary == "1 task at a time over 10 min of work"
+    assert drawn([0, 0], "T+ > W[a=p]").summary == "No time of work yet"
+    chinese = draw(life([0, 0, 10], "T+ > W[a=i,b=i] > T-"), ZH)
+    assert chinese is not None
+    assert chinese.summary == "工作 10 分，平均同时进行 2 项任务"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("a", "worked 2 min, finished, reopened 1 time"),
+        ("b", "worked 4 min 30 s, in progress"),
+        ("c", "dropped"),
+        ("d", "waiting"),
+    ],
+)
+def test_each_lane_is_told_in_words(content: str, told: str) -> None:
+    steps = "T+ > W[a=i,b=p,c=p,d=p] > W[a=c,b=i,c=p,d=p] > W[a=i,b=i,d=p] > W[a=c,b=i,d=p]"
+    assert lane(drawn([0, 0, 1, 2, 3], steps, until=5.5), content).told == told
+
+
+def test_work_that_pauses_says_so() -> None:
+    assert lane(drawn([0, 0, 1], "T+ > W[a=i] > T!"), "a").told == "worked 1 min, in progress, no turn runs"
+
+
+def test_the_strip_is_told_how_long_each_task_took() -> None:
+    found = life([0, 0, 1, 3], "T+ > W[a=i,b=p,c=i] > W[a=c,b=i] > T-")
+    assert worked(found, EN) == {"a": "1 min", "b": "2 min"}
+
+
+def test_of_many_tasks_the_active_and_the_newest_are_drawn_in_their_order() -> None:
+    names = [f"t{number}" for number in range(100)]
+    first = ",".join(f"{name}={'i' if name == 't3' else 'p'}" for name in names)
+    later = ",".join(f"{name}={'i' if name == 't3' else 'c' if name == 't5' else 'p'}" for name in names)
+    found = drawn([0, 0, 1], f"T+ > W[{first}] > W[{later}]")
+    contents = [lane.content for lane in found.lanes]
+    assert len(contents) == MAX_LANES
+    assert contents[:2] == ["t3", "t5"]
+    assert contents == sorted(contents, key=names.index)
+    assert found.hidden == "40 more tasks"
+    assert found.is_dense
+
+
+def test_a_short_session_names_seconds_and_one_over_days_its_first_day() -> None:
+    assert {tick.format for tick in drawn([0, 0, 1], "T+ > W[a=i] > W[a=c]").ticks} == {"second"}
+    days = drawn([0, 0, 10, 3_000, 3_010], "T+ > W[a=i] > T- > T+ > W[a=c]")
+    first, *_, last = days.ticks
+    assert [(first.format, first.anchor), (last.format, last.anchor)] == [("moment", "start"), ("clock", "end")]
+
+
+def test_a_moment_has_an_axis() -> None:
+    assert [tick.time for tick in drawn([2], "W[a=i]").ticks] == ["1970-01-01T00:02:00Z"]
+
+
+def places(found: Drawing) -> list[float]:
+    marks = [*found.turns, *found.folds]
+    for lane in found.lanes:
+        marks += [*lane.lines, *lane.bars, *lane.points]
+    return [float(place.removesuffix("%")) for mark in marks for place in (mark.x, mark.x2, mark.width)]
+
+
+def retimed(entries: list[Entry], times: list[int]) -> list[Entry]:
+    return [replace(entry, time=time) for entry, time in zip(entries, times, strict=False)]
+
+
+@given(st.builds(retimed, logs, st.lists(st.integers(0, 9**11), min_size=40, max_size=40)), st.integers(0, 9**11))
+def test_whatever_comes_is_drawn_inside_and_its_names_leave_each_other_room(entries: list[Entry], until: int) -> None:
+    found = draw(timeline(entries, until), EN)
+    if found is not None:
+        assert all(0 <= place <= 100 for place in places(found))
+        assert all(lane.told for lane in found.lanes)
+        for row in (found.ticks, found.fold_names):
+            assert [place_of(tick) for tick in row] == sorted({place_of(tick) for tick in row})
+
+
+def place_of(tick: Tick) -> float:
+    return float(tick.x.removesuffix("%"))
