@@ -54,6 +54,12 @@ def test_what_was_dropped_or_reopened_is_marked_where_it_was() -> None:
     assert points == [("finished", "40.00%"), ("reopened", "50.00%"), ("finished", "100.00%")]
 
 
+def test_a_lane_that_turned_a_thousand_times_stays_small() -> None:
+    turns = 1_000
+    found = drawn([0, *(number / 10 for number in range(2 * turns))], "W[a=i] > " + " > ".join(["T+ > T-"] * turns))
+    assert len(lane(found, "a").bars) + len(lane(found, "a").lines) + len(found.turns) < 300
+
+
 def test_turns_and_interruptions_are_lines() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i] > T! > T+ > W[a=c]")
     assert [(turn.kind, turn.x) for turn in found.turns] == [("interruption", "40.00%"), ("turn", "50.00%")]

@@ -1,7 +1,7 @@
 """The timeline as it is drawn: places in percent, so that it fits any width, and the words that say the same."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from gettext import NullTranslations
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -15,6 +15,7 @@ ROOMY_LANES: Final = 16  # beyond, lanes are drawn closer
 PITCH_PX: Final = 22
 DENSE_PITCH_PX: Final = 17
 MIN_BAR: Final = 1.5
+HAIR: Final = 0.4
 MIN_GAP: Final = 1.0  # lines of turns nearer than that are one
 TICK_PX: Final = 96
 FOLD_NAME_WIDTH, CLOCK_WIDTH, SECONDS_WIDTH, MOMENT_WIDTH = 19.0, 17.0, 27.0, 44.0  # percent, where it is narrow
@@ -40,7 +41,7 @@ class Mark:
 
     @property
     def middle(self) -> str:
-        return _percent((float(self.x[:-1]) + float(self.x2[:-1])) / 2)
+        return _percent((_place(self.x) + _place(self.x2)) / 2)
 
     @property
     def drawn(self) -> str:
@@ -137,17 +138,29 @@ def _is_active(lane: Lane) -> bool:
 
 def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTranslations) -> LaneDrawing:
     spans = [(span, timeline.end if span.end is None else span.end) for span in lane.spans]
-    drawn = [(span, _mark(span.kind, span.start, end, scaled)) for span, end in spans if end > span.start]
+    drawn = [_mark(span.kind, span.start, end, scaled) for span, end in spans if end > span.start]
     return LaneDrawing(
         content=lane.content,
         kind=lane.kind,
         told=told(lane, tr),
         y=y,
-        lines=[mark for span, mark in drawn if span.kind in ("waiting", "paused")],
-        bars=[_wide(mark) for span, mark in drawn if span.kind == "working"],
-        points=[mark for span in lane.spans for mark in _points(span, scaled)],
+        lines=_joined(mark for mark in drawn if mark.kind in ("waiting", "paused")),
+        bars=[_wide(mark) for mark in _joined(mark for mark in drawn if mark.kind == "working")],
+        points=_joined(mark for span in lane.spans for mark in _points(span, scaled)),
         is_open=lane.kind == "working",
     )
+
+
+def _joined(marks: Iterable[Mark]) -> list[Mark]:
+    """Marks of a kind that no eye parts, as one: a lane stays small however often it turned."""
+    found = list[Mark]()
+    for mark in marks:
+        last = found[-1] if found else None
+        if last is not None and last.kind == mark.kind and _place(mark.x) - _place(last.x2) < HAIR:
+            found[-1] = replace(last, x2=mark.x2, width=_percent(_place(mark.x2) - _place(last.x)))
+        else:
+            found.append(mark)
+    return found
 
 
 def told(lane: Lane, tr: NullTranslations) -> str:
@@ -257,7 +270,7 @@ def _mark(kind: str, start: int, end: int, scaled: Scale, title: str = "") -> Ma
 
 def _wide(mark: Mark) -> Mark:
     """A bar that can be seen, however short the work was."""
-    left, width = float(mark.x[:-1]), float(mark.width[:-1])
+    left, width = _place(mark.x), _place(mark.width)
     if width >= MIN_BAR:
         return mark
     left = min(left, 100 - MIN_BAR)
@@ -266,3 +279,7 @@ def _wide(mark: Mark) -> Mark:
 
 def _percent(place: float) -> str:
     return f"{place:.2f}%"
+
+
+def _place(percent: str) -> float:
+    return float(percent.removesuffix("%"))
