@@ -14,7 +14,7 @@ from planstrip.tables import MARKED, events
 SETTERS: Final = ("todo/write", "session/rewind", "viewer/restore", "viewer/retire")
 TURNS: Final = ("turn/start", "turn/end", "turn/resume")
 MAX_SETTERS: Final = 500
-MAX_SETTERS_CHARS: Final = 4 * 1024 * 1024
+MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
 MAX_TURN_EVENTS: Final = 1_000  # of each type
 WAIT_REACH: Final = 8  # a `turn/wait`, which has no mark, stands that close before the event that ends it
 CHUNK: Final = 100

@@ -263,5 +263,7 @@ class _Builder:
 
 def _partners(tracks: Sequence[_Track], todos: Sequence[Todo]) -> dict[int, _Track]:
     """Place in `todos` -> its track."""
+    if [track.content for track in tracks] == [todo.content for todo in todos]:  # nearly every write
+        return dict(enumerate(tracks))
     was = [Todo(track.content, "completed" if track.kind == "finished" else "pending") for track in tracks]
     return {place: tracks[index] for index, place in pair(was, todos).items()}
