@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import given as arbitrary
 from hypothesis import strategies as st
 
-from planstrip import projection, timelines
+from planstrip import past, projection, timelines
 from planstrip.events import Event, TodoWrite, ToolCall, TurnWait, Unknown, decode
 from planstrip.plan.timeline import timeline
 from tests.logs import events
@@ -110,3 +110,15 @@ def test_tool_calls_draw_a_running_timeline_again_once_a_minute(store: Store) ->
         with store.reading() as connection:
             drawn.add(projection.view(connection, "a").timeline.busy_ms)
     assert drawn == {0, 60_000, 120_000}
+
+
+@quick
+@arbitrary(st.lists(events, max_size=20))
+def test_the_past_has_the_timeline_that_it_had(store: Store, given: list[Event]) -> None:
+    session, was = f"log-{next(_numbers)}", []
+    for one in given:
+        store.append(session, draft_of(one))
+        with store.reading() as connection:
+            was.append(projection.view(connection, session).timeline)
+    with store.reading() as connection:
+        assert [past.view_at(connection, session, position + 1).timeline for position in range(len(given))] == was
