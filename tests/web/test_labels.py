@@ -18,8 +18,8 @@ from planstrip.events import (
 )
 from planstrip.plan.rows import Row, RowState, Turn
 from planstrip.plan.todos import Counts
-from planstrip.plan.view import Standing, stand
-from planstrip.web import labels
+from planstrip.plan.view import Standing, View, stand
+from planstrip.web import labels, strip_labels
 from planstrip.web.contexts import RowContext
 from planstrip.web.languages import translations
 
@@ -135,12 +135,13 @@ def test_the_meter_shares_its_width_by_count() -> None:
 
 
 def test_there_is_no_strip_without_a_plan() -> None:
-    assert labels.strip(standing(TurnStart(1)), EN) is None
-    assert labels.strip(standing(TodoWrite(PARALLEL), TodoWrite(())), EN) is None
+    assert strip_labels.strip(View(standing(TurnStart(1))), EN) is None
+    assert strip_labels.strip(View(standing(TodoWrite(PARALLEL), TodoWrite(()))), EN) is None
 
 
 def test_the_strip_lists_every_todo_in_the_models_order() -> None:
-    strip = labels.strip(standing(TurnStart(1), TodoWrite(PARALLEL, None, (Omitted("x", "cancelled"),))), EN, True)
+    stood = standing(TurnStart(1), TodoWrite(PARALLEL, None, (Omitted("x", "cancelled"),)))
+    strip = strip_labels.strip(View(stood), EN, is_open=True)
     assert strip is not None
     assert [(item.status, item.content) for item in strip.items] == [(todo.status, todo.content) for todo in PARALLEL]
     assert (strip.position, strip.since, strip.is_moving, strip.is_open) == (2, "1970-01-01T00:00:02Z", True, True)

@@ -8,15 +8,16 @@ import pytest
 from planstrip.events import Entry, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnStart
 from planstrip.plan.rows import Row
 from planstrip.plan.view import View, advance
-from planstrip.web import drawing, hints, kinship, labels
+from planstrip.web import drawing, hints, kinship, labels, strip_labels
 from planstrip.web.assets import Assets
 from planstrip.web.board import Board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.board_labels import board_list
-from planstrip.web.contexts import EmbedPage, ErrorPage, Partial, SessionPage, SignInPage
+from planstrip.web.contexts import ErrorPage, Partial, SignInPage
 from planstrip.web.languages import translations
 from planstrip.web.past_contexts import PlanList
 from planstrip.web.render import Renderer, RowCache
+from planstrip.web.session_contexts import EmbedPage, SessionPage
 
 HOSTILE = "</bdi><script>alert(1)</script> \"'&amp; \u202egnp.exe \x1b[31m\nline\r\nend <hx-partial hx-target=#head>"
 CONTENTS = ("梳理需求", "实现 fixture 样本", "跑后台构建", "浏览器验收")
@@ -79,8 +80,9 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         session="s",
         exists=exists,
         head=labels.head("s", shown.standing, tr, 0),
-        strip=labels.strip(shown.standing, tr),
-        unlisted=labels.unlisted_alone(shown.standing, "/d", tr),
+        strip=strip_labels.strip(shown, tr),
+        unlisted=strip_labels.unlisted_alone(shown.standing, None, tr),
+        retired=None,
         timeline=drawing.draw(shown.timeline, tr),
         revisions=renderer.cached_revisions("s", shown.window, lang),
         plans=PlanList(),
@@ -95,11 +97,12 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
 
 
 def test_the_parallel_plan_is_told_in_separate_fields(renderer: Renderer) -> None:
-    strip = labels.strip(view().standing, translations("en"))
+    strip = strip_labels.strip(view(), translations("en"))
     fields = Fields(renderer.strip("en", strip)).texts
     assert fields == [
         ("title", "To-dos"),
         ("header", "1 completed\u2002·\u20022 in progress\u2002·\u20021 pending"),
+        ("turn", "turn running"),
         *[("content", content) for content in CONTENTS],
     ]
     row = Fields(renderer.cached_row("s", view().window.rows[0], "en")).texts
@@ -143,7 +146,7 @@ def test_a_push_is_the_pages_own_partial(renderer: Renderer) -> None:
     shown, tr = view(), translations("zh")
     page = session_page(renderer, shown, "zh")
     turn = renderer.turn_context("s", shown.window.turns[0], "zh")
-    assert renderer.strip("zh", labels.strip(shown.standing, tr)).split("#}")[-1].strip() in page
+    assert renderer.strip("zh", strip_labels.strip(shown, tr)).split("#}")[-1].strip() in page
     assert renderer.head("zh", labels.head("s", shown.standing, tr, 0)).strip() in page
     assert renderer.turns("zh", [turn]).strip() in page
     assert renderer.turn("zh", turn).strip() in page

@@ -1,5 +1,6 @@
 """A plan's revisions: each event that set the list, with the list before it (spec.md §9). Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -53,3 +54,23 @@ def revise(plan: Plan | None, entry: Entry, turn: int | None = None) -> Revision
             return Revision(entry.position, entry.time, "retire", before, (), (), turn, by)
         case _:
             return None
+
+
+def last_moved(revisions: Sequence[Revision]) -> dict[str, int]:
+    """For each to-do of the newest list the position of the revision that gave it its status, as far as they go back.
+
+    A to-do under another name counts as moved.
+    """
+    if not revisions:
+        return {}
+    waiting = {todo.content: todo.status for todo in revisions[-1].after}
+    found: dict[str, int] = {}
+    for revision in reversed(revisions):
+        before = {todo.content: todo.status for todo in revision.before}
+        moved = [content for content, status in waiting.items() if before.get(content) != status]
+        for content in moved:
+            found[content] = revision.position
+            del waiting[content]
+        if not waiting:
+            break
+    return found

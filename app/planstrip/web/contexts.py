@@ -2,19 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
-from planstrip.web.past_contexts import PastBar, PlanList
-
-if TYPE_CHECKING:
-    from planstrip.web.kin_contexts import Children, Hint
-
-if TYPE_CHECKING:
-    from planstrip.web.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,47 +31,12 @@ class Language:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """`worked` is how long, in words; None where that is not told."""
-
-    status: Status
-    status_label: str
-    content: str
-    worked: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OmittedItem:
-    content: str
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
 class Segment:
     """One status's share of a meter 100 wide: `x` and `width` are SVG attributes (the CSP forbids style=)."""
 
     status: Status
     x: str
     width: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnlistedItem:
-    """A to-do that was dropped while open; `key` names it in a form, `time` is when it was dropped."""
-
-    key: str
-    content: str
-    time: str
-    clock: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnlistedSection:
-    """`dismiss_url` is None where nobody can dismiss."""
-
-    title: str
-    items: Sequence[UnlistedItem]
-    dismiss_url: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +62,6 @@ class RevisionContext:
     note: str | None
     by: str | None
     changes: Sequence[ChangeLine]
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """`position` is the event that set the list; `since` its time, ISO 8601, UTC."""
-
-    position: int
-    since: str
-    header: str
-    items: Sequence[Item]
-    omitted: Sequence[OmittedItem]
-    meter: Sequence[Segment]
-    is_moving: bool
-    is_open: bool = False
-    unlisted: UnlistedSection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,43 +128,6 @@ class Head:
     state_label: str
     updated: str
     parent: Link | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPage:
-    """`exists` is False for a session that has no event yet: the page waits for it and fills live.
-
-    `unlisted` is what no strip shows, for want of a plan. A revision is HTML that the renderer has ready.
-    """
-
-    frame: Frame
-    session: str
-    exists: bool
-    head: Head
-    strip: Strip | None
-    unlisted: UnlistedSection | None
-    timeline: "Drawing | None"
-    revisions: Sequence[str]
-    hint: "Hint | None"
-    children: "Children"
-    turns: Sequence[TurnContext]
-    older_url: str | None
-    plans: PlanList
-    stream_url: str | None
-    position: int
-    past: PastBar | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedPage:
-    frame: Frame
-    session: str
-    exists: bool
-    head: Head
-    strip: Strip | None
-    stream_url: str | None
-    position: int
-    is_open: bool
 
 
 @dataclass(frozen=True, slots=True)

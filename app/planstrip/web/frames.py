@@ -7,13 +7,14 @@ from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import View
-from planstrip.web import drawing, hints, kinship, labels
-from planstrip.web.contexts import Link, Partial, Strip, TurnContext
+from planstrip.web import drawing, hints, kinship, labels, strip_labels
+from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
-from planstrip.web.links import dismiss_url, older_url
+from planstrip.web.links import older_url
 from planstrip.web.live import Base, sse
 from planstrip.web.past_labels import plan_list
 from planstrip.web.render import Renderer
+from planstrip.web.strip_contexts import Strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,7 @@ class Frames:
         partials = [self._head(view, kinship.parent(view.family, self.renderer.root, self.lang))]
         is_drawn = is_first or view.standing.timeline_changed > base.position
         if is_drawn or view.standing.strip_changed > base.position:
-            dismiss = dismiss_url(self.renderer.root, self.session, self.lang)
-            partials += [self._strip(view, dismiss), self._unlisted(view, dismiss), self._plans(view)]
+            partials += self._standing(view)
         if is_drawn:
             partials.append(self._timeline(view))
         if is_first or hints.changed(view) > base.position:
@@ -55,17 +55,25 @@ class Frames:
         """The same for an embedded strip."""
         if not is_first and view.standing.embed_changed <= base.position:
             return None
-        strip = self._strip_of(labels.strip(view.standing, translations(self.lang)))
+        strip = self._strip_of(strip_labels.strip(View(view.standing), translations(self.lang)))
         return sse(self.renderer.frame([strip, self._head(view)]), position=view.standing.embed_changed)
 
     def _head(self, view: View, parent: Link | None = None) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
 
-    def _strip(self, view: View, dismiss: str) -> Partial:
-        tr = translations(self.lang)
+    def _standing(self, view: View) -> Iterator[Partial]:
+        """The strip, and what is told in its stead while no plan stands."""
+        tr, root, standing = translations(self.lang), self.renderer.root, view.standing
+        acts = strip_labels.acts(root, self.session, standing, self.lang)
         worked = drawing.worked(view.timeline, tr)
-        return self._strip_of(labels.strip(view.standing, tr, dismiss_url=dismiss, worked=worked))
+        yield self._strip_of(strip_labels.strip(view, tr, acts=acts, worked=worked))
+        section = strip_labels.unlisted_alone(standing, acts, tr)
+        yield Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
+        retired = strip_labels.retired(root, self.session, standing, self.lang, tr)
+        yield Partial("#retired", "outerMorph", self.renderer.retired(self.lang, retired))
+        plans = plan_list(root, self.session, standing, self.lang, tr)
+        yield Partial("#plans", "outerMorph", self.renderer.plans(self.lang, plans))
 
     def _strip_of(self, strip: Strip | None) -> Partial:
         return Partial("#strip", "outerMorph", self.renderer.strip(self.lang, strip))
@@ -73,15 +81,6 @@ class Frames:
     def _timeline(self, view: View) -> Partial:
         drawn = drawing.draw(view.timeline, translations(self.lang))
         return Partial("#timeline", "outerMorph", self.renderer.timeline(self.lang, drawn))
-
-    def _unlisted(self, view: View, dismiss: str) -> Partial:
-        section = labels.unlisted_alone(view.standing, dismiss, translations(self.lang))
-        return Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
-
-    def _plans(self, view: View) -> Partial:
-        tr = translations(self.lang)
-        plans = plan_list(self.renderer.root, self.session, view.standing, self.lang, tr)
-        return Partial("#plans", "outerMorph", self.renderer.plans(self.lang, plans))
 
     def _revisions(self, view: View, base: int) -> Iterator[Partial]:
         window = view.window

@@ -1,6 +1,6 @@
 """What a reader is told: core values turned into template contexts, in the language of a gettext catalogue. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from gettext import NullTranslations
 from typing import Final, assert_never
 
@@ -12,18 +12,8 @@ from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
-from planstrip.web.contexts import (
-    Head,
-    Item,
-    Link,
-    OmittedItem,
-    RowContext,
-    Segment,
-    Strip,
-    TurnContext,
-    UnlistedSection,
-)
-from planstrip.web.ledger_labels import changes, dropped, unlisted
+from planstrip.web.contexts import Head, Link, RowContext, Segment, TurnContext
+from planstrip.web.ledger_labels import changes, dropped
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
 BEFORE_NAME: Final = " \u00b7 "
@@ -48,39 +38,6 @@ AGENTS: Final = {
 _NO_DIRECTION: Final = dict.fromkeys(
     map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 )
-
-
-def strip(
-    standing: Standing,
-    tr: NullTranslations,
-    is_open: bool = False,
-    dismiss_url: str | None = None,
-    worked: Mapping[str, str] | None = None,
-) -> Strip | None:
-    """None without a plan: then nothing is shown, no empty border and no `0/0`. `worked`: times by content."""
-    times = worked or {}
-    plan = standing.plan
-    if plan is None:
-        return None
-    return Strip(
-        position=plan.position,
-        since=iso(plan.time),
-        header=counts_header(plan.counts, tr),
-        items=[
-            Item(todo.status, status_label(todo.status, tr), todo.content, times.get(todo.content))
-            for todo in plan.todos
-        ],
-        omitted=[OmittedItem(item.content, item.status) for item in plan.omitted],
-        meter=meter(plan.counts),
-        is_moving=standing.is_moving,
-        is_open=is_open,
-        unlisted=unlisted(standing.unlisted, dismiss_url, tr),
-    )
-
-
-def unlisted_alone(standing: Standing, dismiss_url: str | None, tr: NullTranslations) -> UnlistedSection | None:
-    """What is no longer listed, where no plan stands for it to be shown under."""
-    return None if standing.plan else unlisted(standing.unlisted, dismiss_url, tr)
 
 
 def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int, parent: Link | None = None) -> Head:

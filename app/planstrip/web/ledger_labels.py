@@ -8,7 +8,8 @@ from typing import Final, assert_never
 from planstrip.plan.ledger import Change, Difference, Kind
 from planstrip.plan.revisions import Revision
 from planstrip.plan.unlisted import Unlisted
-from planstrip.web.contexts import ChangeLine, RevisionContext, UnlistedItem, UnlistedSection
+from planstrip.web.contexts import ChangeLine, RevisionContext
+from planstrip.web.strip_contexts import UnlistedItem, UnlistedSection
 from planstrip.web.times import clock, iso
 
 # The order in which they are told: what a person must not miss comes first.

@@ -23,9 +23,14 @@ def older_url(root: str, session: str, lang: str, window: Window, at: int | None
     return f"{root}/sessions/{quote(session, safe='')}/rows?{urlencode(query)}"
 
 
-def dismiss_url(root: str, session: str, lang: str) -> str:
-    """Where a form dismisses a dropped to-do."""
-    return f"{root}/sessions/{quote(session, safe='')}/dismiss?{urlencode({'lang': lang})}"
+def act_url(root: str, session: str, act: str, lang: str) -> str:
+    """Where a form does what a person asks: `dismiss`, `retire` or `restore`."""
+    return f"{root}/sessions/{quote(session, safe='')}/{act}?{urlencode({'lang': lang})}"
+
+
+def plan_url(root: str, session: str, name: str) -> str:
+    """The plan for a program or a file: `plan`, `plan.md`, `plan.svg`."""
+    return f"{root}/api/sessions/{quote(session, safe='')}/{name}"
 
 
 def stream_url(root: str, page: str, session: str, position: int, lang: str, token: str | None = None) -> str:

@@ -10,14 +10,15 @@ from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, drawing, hints, kinship, labels
+from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels
 from planstrip.web.api import require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
-from planstrip.web.contexts import EmbedPage, Frame, Partial, SessionPage
+from planstrip.web.contexts import Frame, Partial
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import board_stream_url, dismiss_url, older_url, past_url, stream_url
+from planstrip.web.links import board_stream_url, older_url, past_url, stream_url
 from planstrip.web.past_labels import past_bar, plan_list
+from planstrip.web.session_contexts import EmbedPage, SessionPage
 
 
 def board(request: Request) -> Response:
@@ -42,14 +43,15 @@ def session_page(request: Request) -> Response:
     with parts.engine.connect() as connection:
         view = with_family(connection, session, projection.view(connection, session), parts.clock())
     tr, root, family = translations(lang), parts.settings.root_path, view.family
-    dismiss = dismiss_url(root, session, lang)
+    acts = strip_labels.acts(root, session, view.standing, lang)
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
         exists=view.changed > 0,
         head=labels.head(session, view.standing, tr, parts.clock(), kinship.parent(family, root, lang)),
-        strip=labels.strip(view.standing, tr, dismiss_url=dismiss, worked=drawing.worked(view.timeline, tr)),
-        unlisted=labels.unlisted_alone(view.standing, dismiss, tr),
+        strip=strip_labels.strip(view, tr, acts=acts, worked=drawing.worked(view.timeline, tr)),
+        unlisted=strip_labels.unlisted_alone(view.standing, acts, tr),
+        retired=strip_labels.retired(root, session, view.standing, lang, tr),
         timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, view.standing, lang, tr),
@@ -74,8 +76,9 @@ def past_page(request: Request, session: str, position: int) -> Response:
         session=session,
         exists=True,
         head=labels.head(session, standing, tr, standing.updated_at),
-        strip=labels.strip(standing, tr, is_open=True, worked=drawing.worked(view.timeline, tr)),
-        unlisted=labels.unlisted_alone(standing, None, tr),
+        strip=strip_labels.strip(view, tr, is_open=True, worked=drawing.worked(view.timeline, tr)),
+        unlisted=strip_labels.unlisted_alone(standing, None, tr),
+        retired=None,
         timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, standing, lang, tr),
@@ -127,7 +130,7 @@ def embed(request: Request) -> Response:
         session=session,
         exists=position > 0 or at is not None,
         head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
-        strip=labels.strip(standing, tr, is_open=is_open),
+        strip=strip_labels.strip(View(standing), tr, is_open=is_open),
         stream_url=stream_url(root, "embed", session, position, lang, token) if at is None else None,
         position=position,
         is_open=is_open,

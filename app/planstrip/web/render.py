@@ -13,10 +13,11 @@ from planstrip.plan.tools import is_delegating
 from planstrip.web import kinship, labels, ledger_labels
 from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
-from planstrip.web.contexts import Frame, Head, Partial, RowContext, Strip, TurnContext, UnlistedSection
+from planstrip.web.contexts import Frame, Head, Partial, RowContext, TurnContext
 from planstrip.web.kin_contexts import Hint
 from planstrip.web.languages import HTML_TAGS, choices, translations
 from planstrip.web.past_contexts import PlanList
+from planstrip.web.strip_contexts import Retired, Strip, UnlistedSection
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,6 +61,9 @@ class Renderer:
 
     def strip(self, lang: str, strip: Strip | None) -> str:
         return self._render("session/_strip.html", lang, strip=strip)
+
+    def retired(self, lang: str, retired: Retired | None) -> str:
+        return self._render("session/_retired.html", lang, retired=retired)
 
     def plans(self, lang: str, plans: PlanList) -> str:
         return self._render("session/_plans.html", lang, plans=plans)

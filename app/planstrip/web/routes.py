@@ -20,6 +20,8 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("GET", "/sessions/{session}", "pages:session_page"),
     ("GET", "/sessions/{session}/rows", "pages:older_rows"),
     ("POST", "/sessions/{session}/dismiss", "viewer:dismiss_form"),
+    ("POST", "/sessions/{session}/retire", "viewer:retire_form"),
+    ("POST", "/sessions/{session}/restore", "viewer:restore_form"),
     ("GET", "/embed/{session}", "pages:embed"),
     ("GET", "/sign-in", "signin:sign_in_page"),
     ("GET", "/embed-refused", "signin:embed_refused"),

@@ -1,0 +1,106 @@
+"""What the strip's templates are given: the list, what is told beside it, and what a person can do there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from planstrip.events import Status
+from planstrip.plan.freshness import Caution
+from planstrip.plan.outline import TurnState
+from planstrip.web.contexts import Segment
+
+Weight: TypeAlias = Literal["plain", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`worked` is how long, in words; `row` the position of the row where its status last changed; None: not told."""
+
+    status: Status
+    status_label: str
+    content: str
+    worked: str | None = None
+    row: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedItem:
+    content: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnlistedItem:
+    """A to-do that was dropped while open; `key` names it in a form, `time` is when it was dropped."""
+
+    key: str
+    content: str
+    time: str
+    clock: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnlistedSection:
+    """`dismiss_url` is None where nobody can dismiss."""
+
+    title: str
+    items: Sequence[UnlistedItem]
+    dismiss_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence beside the counts: what makes the plan less than certain."""
+
+    text: str
+    weight: Weight = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNote:
+    """The turn's own state, apart from the plan's; `unsure` is what to say once nothing has been heard for long."""
+
+    state: TurnState | Literal["waiting"]
+    text: str
+    unsure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """Where a person acts on the standing plan, or takes it with them."""
+
+    dismiss_url: str
+    retire_url: str
+    markdown_url: str
+    json_url: str
+    past_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A retirement that can be undone."""
+
+    text: str
+    time: str
+    clock: str
+    restore_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """`position` is the event that set the list; `since` its time, ISO 8601, UTC. Without `acts` it is read-only."""
+
+    position: int
+    since: str
+    header: str
+    items: Sequence[Item]
+    omitted: Sequence[OmittedItem]
+    meter: Sequence[Segment]
+    is_moving: bool
+    is_complete: bool
+    caution: Caution
+    turn: TurnNote | None
+    notes: Sequence[Note]
+    unlisted: UnlistedSection | None = None
+    acts: Acts | None = None
+    is_open: bool = False

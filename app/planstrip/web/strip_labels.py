@@ -1,0 +1,153 @@
+"""What a reader is told of the standing plan: its list, how certain it is, and what they can do about it. Pure."""
+
+from collections.abc import Mapping
+from gettext import NullTranslations
+from typing import assert_never
+
+from planstrip.plan.freshness import Freshness
+from planstrip.plan.outline import Outline
+from planstrip.plan.revisions import last_moved
+from planstrip.plan.rows import Window
+from planstrip.plan.todos import Counts
+from planstrip.plan.view import Standing, View
+from planstrip.web.labels import counts_header, meter, status_label
+from planstrip.web.ledger_labels import unlisted
+from planstrip.web.links import act_url, past_url, plan_url
+from planstrip.web.strip_contexts import (
+    Acts,
+    Item,
+    Note,
+    OmittedItem,
+    Retired,
+    Strip,
+    TurnNote,
+    UnlistedSection,
+)
+from planstrip.web.times import clock, iso
+
+
+def strip(
+    view: View,
+    tr: NullTranslations,
+    *,
+    is_open: bool = False,
+    acts: Acts | None = None,
+    worked: Mapping[str, str] | None = None,
+) -> Strip | None:
+    """None without a plan: then nothing is shown, no empty border and no `0/0`.
+
+    `worked`: times by content. Without `acts` nothing can be done here: in a frame, and in the past.
+    """
+    standing, plan = view.standing, view.standing.plan
+    if plan is None:
+        return None
+    times, rows = worked or {}, _rows(view.window)
+    return Strip(
+        position=plan.position,
+        since=iso(plan.time),
+        header=counts_header(plan.counts, tr),
+        items=[
+            Item(todo.status, status_label(todo.status, tr), content, times.get(content), rows.get(content))
+            for todo in plan.todos
+            if (content := todo.content)
+        ],
+        omitted=[OmittedItem(item.content, item.status) for item in plan.omitted],
+        meter=meter(plan.counts),
+        is_moving=standing.is_moving,
+        is_complete=plan.counts.is_complete,
+        is_open=is_open,
+        caution=standing.freshness.caution,
+        turn=turn_note(standing, tr),
+        notes=notes(standing, tr),
+        unlisted=unlisted(standing.unlisted, acts.dismiss_url if acts else None, tr),
+        acts=acts,
+    )
+
+
+def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) -> UnlistedSection | None:
+    """What is no longer listed, where no plan stands for it to be shown under."""
+    return None if standing.plan else unlisted(standing.unlisted, acts.dismiss_url if acts else None, tr)
+
+
+def _rows(window: Window) -> dict[str, int]:
+    """For each to-do the row in which its status last changed, where that is on the page."""
+    rows = {row.revision.position: row.position for row in (*window.rows, *window.late) if row.revision}
+    moved = last_moved(window.revisions)
+    return {content: rows[position] for content, position in moved.items() if position in rows}
+
+
+def notes(standing: Standing, tr: NullTranslations) -> list[Note]:
+    """What makes the plan less than certain, the weightiest first; none for a fresh plan of a running turn."""
+    freshness = standing.freshness
+    return [
+        *_turn_notes(standing.outline, standing.counts, freshness, tr),
+        *([Note(tr.gettext("a write was refused"), "warning")] if freshness.is_refused else []),
+        *_age_notes(freshness, tr),
+    ]
+
+
+def turn_note(standing: Standing, tr: NullTranslations) -> TurnNote | None:
+    """None for a session without turns: then there is nothing to tell."""
+    outline = standing.outline
+    if outline.waits_for is not None:
+        return TurnNote("waiting", tr.gettext("waits for you"))
+    match outline.turn:
+        case "open":
+            return TurnNote("open", tr.gettext("turn running"), tr.gettext("turn unknown"))
+        case "completed":
+            return TurnNote("completed", tr.gettext("turn ended"))
+        case "interrupted":
+            return TurnNote("interrupted", tr.gettext("turn interrupted"))
+        case "none":
+            return None
+        case never:
+            assert_never(never)
+
+
+def acts(root: str, session: str, standing: Standing, lang: str) -> Acts:
+    return Acts(
+        dismiss_url=act_url(root, session, "dismiss", lang),
+        retire_url=act_url(root, session, "retire", lang),
+        markdown_url=plan_url(root, session, "plan.md"),
+        json_url=plan_url(root, session, "plan"),
+        past_url=past_url(root, session, standing.plan.position if standing.plan else standing.position, lang),
+    )
+
+
+def retired(root: str, session: str, standing: Standing, lang: str, tr: NullTranslations) -> Retired | None:
+    """None where no retirement stands."""
+    plans = standing.plans
+    if standing.plan is not None or not plans.is_retired or not plans.past:
+        return None
+    last = plans.past[-1]
+    return Retired(
+        text=tr.gettext("Plan %(number)d was retired") % {"number": last.number},
+        time=iso(last.ended),
+        clock=clock(last.ended),
+        restore_url=act_url(root, session, "restore", lang),
+    )
+
+
+def _turn_notes(outline: Outline, counts: Counts, freshness: Freshness, tr: NullTranslations) -> list[Note]:
+    left = counts.in_progress + counts.pending
+    if outline.turn == "completed" and left:
+        text = tr.ngettext("turn ended with %(num)d open", "turn ended with %(num)d open", left)
+        return [Note(text % {"num": left}, "warning")]
+    if freshness.is_cut:
+        return [Note(tr.gettext("from an interrupted turn"), "warning")]
+    return []
+
+
+def _age_notes(freshness: Freshness, tr: NullTranslations) -> list[Note]:
+    told = []
+    if freshness.turns:
+        told.append(tr.ngettext("%(num)d turn", "%(num)d turns", freshness.turns) % {"num": freshness.turns})
+    if freshness.step:
+        told.append(tr.gettext("over %(num)d tool calls") % {"num": freshness.step})
+    if not told or freshness.caution == "fresh":
+        return []
+    since = told[0] if len(told) == 1 else tr.gettext("%(first)s, %(second)s") % {"first": told[0], "second": told[1]}
+    found = [Note(tr.gettext("%(what)s since the last write") % {"what": since})]
+    if freshness.caution == "stale":
+        found.append(Note(tr.gettext("may be out of date"), "warning"))
+    return found

@@ -1,0 +1,81 @@
+"""The strip's honesty and acts in a browser: notes, the finished moment, retire and undo, copying (spec.md §9)."""
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.record import STRIP, wait_live
+from tests.running import Panel, new_session, todos
+
+TURN = {"type": "turn/start", "data": {"turn": 1}}
+END = {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}}
+GLOW = f"() => Number(getComputedStyle(document.querySelector('{STRIP}')).getPropertyValue('--finale'))"
+
+
+def opened(page: Page, panel: Panel, written: str) -> str:
+    session = new_session()
+    panel.append(session, TURN)
+    panel.write(session, todos(written))
+    page.goto(f"{panel.url}/sessions/{session}")
+    wait_live(page)
+    return session
+
+
+def test_a_turn_that_ends_with_open_todos_says_so_and_rests(page: Page, shared_panel: Panel) -> None:
+    """R013, R016."""
+    session = opened(page, shared_panel, "a=c b=i c=p")
+    expect(page.locator("[data-field=turn]")).to_have_text("turn running")
+    shared_panel.append(session, END)
+    expect(page.locator("[data-field=notes]")).to_have_text("turn ended with 2 open")
+    expect(page.locator("[data-field=turn]")).to_have_text("turn ended")
+    assert page.locator(f"{STRIP}[data-moving]").count() == 0
+
+
+def test_all_done_is_seen_once_as_it_happens_and_not_on_arrival(page: Page, shared_panel: Panel) -> None:
+    """R059, R097."""
+    session = opened(page, shared_panel, "a=i")
+    shared_panel.write(session, todos("a=c"))
+    page.wait_for_selector(f"{STRIP}[data-complete]")
+    page.wait_for_function(f"() => {{ const at = ({GLOW})(); return at > 0.02 && at < 0.98; }}", polling=10)
+    page.wait_for_function(f"() => ({GLOW})() === 1")
+    page.reload()
+    page.wait_for_selector(f"{STRIP}[data-complete]")
+    assert page.evaluate(GLOW) == 1
+    wait_live(page)
+    assert page.evaluate(GLOW) == 1
+
+
+def test_a_plan_is_retired_and_brought_back_without_a_reload(page: Page, shared_panel: Panel) -> None:
+    session = opened(page, shared_panel, "a=i b=p")
+    page.locator(f"{STRIP} > summary").click()
+    page.get_by_role("button", name="Retire").click()
+    page.wait_for_selector(STRIP, state="detached")
+    assert page.get_by_text("Plan 1 was retired").is_visible()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_selector(STRIP)
+    expect(page.get_by_text("Plan 1 was retired")).to_have_count(0)
+    assert [event["type"] for event in shared_panel.events(session)[-2:]] == ["viewer/retire", "viewer/restore"]
+
+
+def test_the_plan_is_copied_as_markdown(page: Page, context: BrowserContext, shared_panel: Panel) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    session = opened(page, shared_panel, "a=c b=i")
+    page.locator(f"{STRIP} > summary").click()
+    page.get_by_role("button", name="Copy as Markdown").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    expected = shared_panel.client.get(f"/api/sessions/{session}/plan.md").text
+    assert page.evaluate("() => navigator.clipboard.readText()") == expected
+
+
+def test_a_todo_leads_to_its_row_and_the_address_survives_a_reload(page: Page, shared_panel: Panel) -> None:
+    """R158."""
+    session = opened(page, shared_panel, "a=i b=p")
+    for number in range(60):
+        shared_panel.append(
+            session, {"type": "tool/call", "data": {"call_id": f"{number}", "name": "b", "arguments": "{}"}}
+        )
+    page.reload()
+    page.locator(f"{STRIP} > summary").click()
+    page.locator("li[data-status=in_progress]").hover()
+    page.locator("li[data-status=in_progress] .todo-row").click()
+    expect(page.locator("#row-2")).to_be_in_viewport()
+    page.reload()
+    expect(page.locator("#row-2")).to_be_in_viewport()

@@ -1,0 +1,128 @@
+"""What the strip says of its own certainty, and what a person can do about the plan (spec.md §9)."""
+
+import re
+from gettext import NullTranslations
+
+import pytest
+
+from planstrip.events import EndReason, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart, TurnWait
+from planstrip.plan.view import View, advance
+from planstrip.web import strip_labels
+from planstrip.web.languages import translations
+from tests.logs import entries
+from tests.running import Panel, new_session, todos
+
+EN, ZH = translations("en"), translations("zh")
+OPEN = TodoWrite((Todo("a", "completed"), Todo("b", "in_progress"), Todo("c", "pending")))
+ENDED, CUT = TurnEnd(1, EndReason("completed")), TurnEnd(1, EndReason("aborted"))
+REFUSED = (ToolCall("p", "todo_write", "{}"), ToolResult("p", is_error=True, text="no"))
+
+
+def view(*events: Event) -> View:
+    return advance(View(), entries(events))
+
+
+def notes(*events: Event, tr: NullTranslations = EN) -> list[str]:
+    return [note.text for note in strip_labels.notes(view(*events).standing, tr)]
+
+
+def calls(count: int) -> list[Event]:
+    return [ToolCall(f"c{number}", "bash", "{}") for number in range(count)]
+
+
+def test_a_fresh_plan_of_a_running_turn_needs_no_note() -> None:
+    assert notes(TurnStart(1), OPEN, *calls(5)) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((TurnStart(1), OPEN, ENDED), ["turn ended with 2 open"]),  # R008, R034
+        ((TurnStart(1), OPEN, *REFUSED, ENDED), ["turn ended with 2 open", "a write was refused"]),  # R013
+        ((TurnStart(1), OPEN, CUT, TurnStart(2)), ["from an interrupted turn", "1 turn since the last write"]),  # R047
+        ((TurnStart(1), OPEN, *calls(40)), ["over 40 tool calls since the last write"]),  # R009
+        (
+            (OPEN, *[TurnStart(n) for n in range(30)])[:31],
+            ["from an interrupted turn", "30 turns since the last write", "may be out of date"],  # R063
+        ),
+        ((TurnStart(1), TodoWrite((Todo("a", "completed"),)), ENDED), []),  # R052
+    ],
+)
+def test_what_makes_a_plan_less_than_certain_is_said(events: tuple[Event, ...], expected: list[str]) -> None:
+    assert notes(*events) == expected
+
+
+def test_it_is_said_in_the_readers_language() -> None:
+    assert notes(TurnStart(1), OPEN, *REFUSED, ENDED, tr=ZH) == ["本轮结束时还有 2 项未完成", "有一次写入被拒绝"]
+
+
+def test_the_turns_state_is_told_apart_from_the_plans() -> None:
+    def turn(*events: Event) -> str | None:
+        note = strip_labels.turn_note(view(*events).standing, EN)
+        return note.text if note else None
+
+    assert turn(OPEN) is None
+    assert turn(TurnStart(1), OPEN) == "turn running"
+    assert turn(TurnStart(1), OPEN, TurnWait(1, "permission")) == "waits for you"
+    assert turn(TurnStart(1), OPEN, ENDED) == "turn ended"
+    assert turn(TurnStart(1), OPEN, CUT) == "turn interrupted"
+
+
+def test_each_todo_leads_to_the_row_where_its_status_last_changed() -> None:
+    """R158."""
+    first, second = (
+        TodoWrite((Todo("a", "in_progress"), Todo("b", "pending")), "w1"),
+        TodoWrite((Todo("a", "completed"), Todo("b", "pending")), "w2"),
+    )
+    shown = view(ToolCall("w1", "todo_write", "{}"), first, *calls(3), ToolCall("w2", "todo_write", "{}"), second)
+    strip = strip_labels.strip(shown, EN)
+    assert strip is not None
+    assert [(item.content, item.row) for item in strip.items] == [("a", 6), ("b", 1)]
+
+
+# What a person does
+
+
+def test_a_plan_is_retired_by_a_form_and_brought_back(shared_panel: Panel) -> None:
+    """R064, R151: logged, attributed, undone; the agent's own list is not edited."""
+    session = new_session()
+    shared_panel.write(session, todos("a=c b=i"))
+    page = shared_panel.client.get(f"/sessions/{session}").text
+    url = re.search(r'action="([^"]+/retire[^"]*)"', page)
+    assert url
+    assert shared_panel.client.post(url[1], data={"now": "1"}).status_code == 303
+    assert shared_panel.plan(session)["todos"] is None
+    assert shared_panel.events(session)[-1]["data"] == {"by": "page"}
+    retired = shared_panel.client.get(f"/sessions/{session}").text
+    assert "Plan 1 was retired" in retired
+    assert "plan-strip" not in retired
+    undo = re.search(r'action="([^"]+/restore[^"]*)"', retired)
+    assert undo
+    assert shared_panel.client.post(undo[1], data={"now": "1"}, headers={"hx-request": "true"}).status_code == 204
+    assert len(shared_panel.plan(session)["todos"]) == 2
+    assert "was retired" not in shared_panel.client.get(f"/sessions/{session}").text
+
+
+def test_an_act_that_comes_too_late_changes_nothing(shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, [])
+    before = shared_panel.events(session)
+    for act in ("retire", "restore"):
+        assert shared_panel.client.post(f"/sessions/{session}/{act}", data={"now": "1"}).status_code == 303
+        assert shared_panel.client.post(f"/sessions/none/{act}", data={"now": "1"}).status_code == 404
+        answer = shared_panel.client.post(
+            f"/sessions/{session}/{act}", data={"now": "1"}, headers={"origin": "http://evil"}
+        )
+        assert answer.status_code == 403
+    assert shared_panel.events(session) == before
+
+
+def test_a_frame_and_the_past_offer_no_acts(shared_panel: Panel) -> None:
+    """R133."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    for path in (f"/embed/{session}?open=1", f"/sessions/{session}?at=2"):
+        text = shared_panel.client.get(path).text
+        assert "plan-strip" in text
+        assert "/retire" not in text
+        assert "<button class" not in text.partition("plan-strip")[2]
