@@ -129,6 +129,14 @@ def test_older_rows_show_their_children_too(shared_panel: Panel) -> None:
     assert line(older, f"row-{row}-children").startswith("Long ago")
 
 
+def test_a_page_of_the_past_tells_nothing_of_what_its_children_are_now(shared_panel: Panel) -> None:
+    boss, kid = new_session(), new_session()
+    row = delegate(shared_panel, boss, answer=f"agentId: {kid}")
+    start(shared_panel, kid, boss, title="Later")
+    for path in (f"/sessions/{boss}?at={row}", f"/sessions/{boss}/rows?before={row + 1}&at={row}&lang=en"):
+        assert line(shared_panel.client.get(path).text, f"row-{row}-children") == ""
+
+
 # The samples
 
 AGENTS = ("claude-code", "codex", "deepseek-harness")
@@ -323,9 +331,9 @@ def test_the_last_viewer_frees_all(panel: Panel) -> None:
         stream.next()
         panel.write("stranger", todos("x=c"))
         until(lambda: "stranger" in panel.parts.hub._kin._parents)
-    until(lambda: panel.parts.hub.viewers == 0)
     hub = panel.parts.hub
-    assert (hub._channels, hub._kin._parents, hub._kin._strangers, hub._kin._asking) == ({}, {}, set(), None)
+    until(lambda: (hub._channels, hub._kin._parents, hub._kin._strangers, hub._kin.due) == ({}, {}, set(), set()))
+    until(lambda: hub._kin._asking is None)
     panel.write("kid", todos("x=i"))
     assert hub._kin._parents == {}
 

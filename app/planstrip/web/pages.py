@@ -102,7 +102,8 @@ def older_rows(request: Request) -> Response:
     with parts.engine.connect() as connection:
         window = projection.window_before(connection, session, before, until=at)
         shown = projection.turn_at(connection, session, before)
-        family = with_family(connection, session, View(window=window), parts.clock()).family
+        view = View(window=window)  # what its children were then is not known to a page of the past
+        family = with_family(connection, session, view, parts.clock()).family if at is None else view.family
     renderer = parts.renderer
     partials = [
         Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window, at)))
