@@ -1,5 +1,8 @@
 """Nothing about a record's shape is taken for granted."""
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +17,66 @@ def test_what_is_no_object_is_none(line: bytes) -> None:
 
 def test_half_of_a_surrogate_pair_becomes_the_replacement_character() -> None:
     assert parse(rb'{"a\ud800":["\udc00x",{"b":"\ud83d\ude00"},1]}') == {"a�": ["�x", {"b": "😀"}, 1]}
+
+
+NUMBER = rb"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?"
+NUMBERS = st.from_regex(NUMBER, fullmatch=True)
+PIECES = (
+    b'{ } [ ] , : " 1 - . e NaN -Infinity null true "a" "a":1 "b":2 \\u \\ud83d \\ude00 \\ud800 0041 \\n \\/ \\'.split()
+)
+ODD = [
+    b" ",
+    b"\t",
+    b"\0",
+    b"\x1f",
+    b"\xed\xa0\x80",
+    b"\xc3\xa9",
+    b"\xef\xbb\xbf",
+    b"\xa0",
+    b"\x0c",
+    b"9" * 4_301,
+    b"[" * 210,
+]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def reference(line: bytes) -> object:
+    """What Python's own parser makes of it, halves of surrogate pairs replaced afterwards."""
+    try:
+        text = json.dumps(json.loads(line.decode()), ensure_ascii=False)
+        return json.loads(re.sub("[\ud800-\udfff]", "\ufffd", text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def same(line: bytes) -> bool:
+    """Equal in order, type and every digit; NaN equals itself."""
+    found, expected = parse(line), reference(line)
+    return repr(found) == repr(expected if isinstance(expected, dict) else None)
+
+
+@given(NUMBERS)
+def test_numbers_are_read_as_pythons_parser_reads_them(number: bytes) -> None:
+    assert same(b'{"a":' + number + b"}")
+
+
+@given(st.lists(st.sampled_from(PIECES + ODD), max_size=14))
+def test_what_parses_and_what_does_not_is_as_in_pythons_parser(pieces: list[bytes]) -> None:
+    assert same(b"".join(pieces))
+    assert same(b'{"k":"' + b"".join(pieces) + b'"}')
+
+
+@given(st.dictionaries(st.text(), VALUES), st.booleans(), st.integers(0, 200), st.binary(max_size=2))
+def test_values_are_read_as_pythons_parser_reads_them(
+    value: dict[str, object], is_ascii: bool, at: int, other: bytes
+) -> None:
+    line = json.dumps(value, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    assert same(line)
+    assert same(line[:at] + other + line[at + 1 :])
 
 
 @given(st.binary())

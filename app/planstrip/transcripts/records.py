@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from pydantic_core import from_json
+
 from planstrip.events import MAX_TIME_MS
 
 Record: TypeAlias = Mapping[str, object]
@@ -16,11 +18,9 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def parse(line: bytes) -> Record | None:
     """The object in `line`, lone surrogates in it replaced by U+FFFD; None for anything else."""
     try:
-        value = json.loads(line.decode())
-        if b"\\ud" in line or b"\\uD" in line:
-            value = _without_surrogates(value)
-    except (ValueError, RecursionError):
-        return None
+        value = from_json(line, cache_strings="keys")  # twice as fast as json, and refuses more: never less
+    except ValueError:
+        value = _parse_slowly(line)
     return value if isinstance(value, dict) else None
 
 
@@ -78,6 +78,15 @@ def joined_text(parts: object) -> str:
         return parts
     texts = [text_at(part, "text") for part in parts] if isinstance(parts, list) else []
     return "\n".join(text for text in texts if text is not None)
+
+
+def _parse_slowly(line: bytes) -> object:
+    """What json takes and the fast parser does not: lone surrogates, and lists in lists 200 deep."""
+    try:
+        value = json.loads(line.decode())
+        return _without_surrogates(value) if b"\\u" in line else value
+    except (ValueError, RecursionError):
+        return None
 
 
 def _without_surrogates(value: object) -> object:
