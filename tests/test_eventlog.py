@@ -57,6 +57,21 @@ def test_what_is_taken_in_drops_repeats_and_never_conflicts(store: Store) -> Non
     assert take(write("w=i", key="3"), write("v=i", key="3"), write("w=i", key="3")) == (4, 5, 4)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=6), max_size=6), st.integers())
+def test_each_content_of_a_key_is_kept_once_however_it_comes(
+    store: Store, batches: list[list[tuple[str, int]]], number: int
+) -> None:
+    kept: dict[tuple[str, int], int] = {}
+    for batch in batches:
+        drafts = [event("x", key, n=content) for key, content in batch]
+        expected = [kept.setdefault(sent, len(kept) + 1) for sent in batch]
+        assert store.append(f"k{number}", *drafts, takes_in=True).positions == tuple(expected)
+    store.execute("DELETE FROM events")
+    store.execute("DELETE FROM sessions")
+    store.execute("DELETE FROM checkpoints")
+
+
 def test_many_keys_are_looked_up_in_parts(store: Store) -> None:
     drafts = [event("x", f"k{number}", n=number) for number in range(1_200)]
     store.append("a", *drafts)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
@@ -28,6 +28,7 @@ class Draft:
     key: str | None = None
 
 
+Known: TypeAlias = dict[str, tuple[int, str, str]]  # key -> position, type and data of the event that has it
 Derive = Callable[[Connection, str, Draft, int], Draft]
 
 
@@ -111,12 +112,10 @@ class Batch:
 
     def _place(self, append: Append, head: int) -> list[tuple[int, Draft]]:
         """Each draft with its position: its own new one, or that of the event that its key names already."""
-        if not any(draft.key for draft in append.drafts):
-            return list(enumerate(append.drafts, head + 1))
         keyed = [draft for draft in append.drafts if draft.key]
+        known = self._known(append.session, [draft.key for draft in keyed if draft.key], head)
         if append.takes_in:
-            keyed += [rekeyed(draft) for draft in keyed]
-        known = self._known(append.session, [draft.key for draft in keyed if draft.key])
+            known |= self._known(append.session, [rekeyed(draft).key or "" for draft in _doubtful(keyed, known)], head)
         placed: list[tuple[int, Draft]] = []
         following = head + 1
         for draft in append.drafts:
@@ -128,10 +127,10 @@ class Batch:
                 following += 1
         return placed
 
-    def _known(self, session: str, keys: list[str]) -> dict[str, tuple[int, str, str]]:
+    def _known(self, session: str, keys: list[str], head: int) -> Known:
         """Position, type and data of the events that have one of `keys`."""
-        known: dict[str, tuple[int, str, str]] = {}
-        for start in range(0, len(keys), KEYS_PER_QUERY):
+        known: Known = {}
+        for start in range(0, len(keys) if head else 0, KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
             for row in self.connection.execute(_BY_KEYS, {"session": session, "keys": part}):
                 known[row.key] = row.position, row.type, row.data
@@ -164,7 +163,17 @@ def position_of(connection: Connection, session: str, key: str) -> int | None:
     return found
 
 
-def _match(append: Append, draft: Draft, known: Mapping[str, tuple[int, str, str]]) -> tuple[Draft, int | None]:
+def _doubtful(drafts: Sequence[Draft], known: Known) -> Iterator[Draft]:
+    """Drafts whose key names other content already, in the log or in this very append."""
+    sent: Known = {}
+    for draft in drafts:
+        key = draft.key or ""
+        _, type_, data = known.get(key) or sent.setdefault(key, (0, draft.type, draft.data))
+        if type_ != draft.type or data != draft.data:
+            yield draft
+
+
+def _match(append: Append, draft: Draft, known: Known) -> tuple[Draft, int | None]:
     """The draft and the position of its equal in the log; a taken-in draft of other content gets a key of its own."""
     if draft.key is None or draft.key not in known:
         return draft, None
