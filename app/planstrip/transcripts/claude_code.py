@@ -88,12 +88,12 @@ class ClaudeCode:
 
     def _message(self, record: Record) -> Iterator[Adapted]:
         if record.get("isSidechain") is True and not self._is_sidechain:
-            return
+            return iter(())
         uuid, blocks = _uuid(record), rows.blocks_of(record)
         if uuid is None or blocks is None or self._is_known(uuid):
-            return
+            return iter(())
         take = self._assistant if record.get("type") == "assistant" else self._user
-        yield from take(record, uuid, blocks, iso_time_at(record, "timestamp"))
+        return take(record, uuid, blocks, iso_time_at(record, "timestamp"))
 
     def _is_known(self, uuid: str) -> bool:
         """Rows come again: in forks, after a compaction, from writers that race. A malformed one uses up no `uuid`."""

@@ -11,7 +11,7 @@ from planstrip.errors import UnreadableTranscript
 from planstrip.transcripts.adapter import Adapted, Adapter, Header, session_start
 from planstrip.transcripts.detect import detect
 from planstrip.transcripts.lines import Line, Lines, lines_of
-from planstrip.transcripts.records import parse
+from planstrip.transcripts.records import Record, parse
 
 MARK_BYTES: Final = 256
 SHOWN_CHARS: Final = 80
@@ -79,30 +79,32 @@ class Transcript:
                     self.restart()
                 try:
                     for line in self._lines.read(source):
-                        yield from self._take(line)
+                        record = parse(line.data)
+                        if record is None and not line.data.strip():
+                            continue
+                        if self._adapter is None:
+                            yield from self._begin(line, record)
+                            assert self._adapter is not None
+                        if record is None:
+                            self._pass_over(line)
+                        else:
+                            yield from self._adapter.take(record)
                 finally:
                     self._mark = Mark.of(source, self._lines.offset)
         except OSError as error:
             raise UnreadableTranscript(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
-    def _take(self, line: Line) -> Iterator[Adapted]:
-        if not line.data.strip():
-            return
-        record = parse(line.data)
-        if self._adapter is None:
-            try:
-                format_ = detect(self.path, line)
-            except UnreadableTranscript:
-                self.restart()  # the first line decides, also when the file has grown
-                raise
-            assert record is not None
-            self._adapter = format_.adapter(record, self.path)
-            if (header := self._adapter.header) is not None:
-                yield session_start(header)
-        if record is None:
-            self._pass_over(line)
-            return
-        yield from self._adapter.take(record)
+    def _begin(self, line: Line, record: Record | None) -> Iterator[Adapted]:
+        """The first line decides whose file it is, also when the file has grown. Raises UnreadableTranscript."""
+        try:
+            format_ = detect(self.path, line)
+        except UnreadableTranscript:
+            self.restart()
+            raise
+        assert record is not None
+        self._adapter = format_.adapter(record, self.path)
+        if (header := self._adapter.header) is not None:
+            yield session_start(header)
 
     def _pass_over(self, line: Line) -> None:
         self.passed_over += 1

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from planstrip.events import Omitted, Status, Todo, encode
-from planstrip.plan.todos import limit_problems, trim
+from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, limit_problems, trim
 
 MAX_TEXT_BYTES: Final = 16 * 1024
+MAX_CHAR_BYTES: Final = 6  # in JSON
 MAX_PLAN_BYTES: Final = 248 * 1024  # the door takes 256 KiB an event; the rest is for its other keys
 
 STATUSES: Final[dict[str, Status]] = {
@@ -43,12 +44,12 @@ class MappedList:
     @property
     def excess(self) -> str | None:
         """Why no log may hold it, or None."""
+        contents = [item.content for items in (self.todos, self.omitted) for item in items]
+        if len(contents) <= MAX_TODOS and sum(map(len, contents)) <= MAX_CONTENT_CHARS:
+            return None  # as most lists; with 6 bytes a character and 99 an entry that makes 219,000 at most
         for items in (self.todos, self.omitted):
             for problem in limit_problems([item.content for item in items]):
                 return problem.message
-        contents = [item.content for items in (self.todos, self.omitted) for item in items]
-        if sum(map(len, contents)) * 6 + len(contents) * 99 < MAX_PLAN_BYTES:
-            return None  # no character has more than 6 bytes in JSON, and most lists are far from the limit
         size = len(encode(self.data).encode())
         return None if size <= MAX_PLAN_BYTES else f"invalid todos: at most {MAX_PLAN_BYTES} bytes (got {size})"
 
@@ -66,7 +67,8 @@ def map_list(items: Iterable[tuple[str | None, str | None]]) -> MappedList:
         if status in OMITTED:
             omitted.append(Omitted(content, status))
             continue
-        content = _free(content, taken, repeats)
+        if content in taken:
+            content = _free(content, taken, repeats)
         taken.add(content)
         todos.append(Todo(content, STATUSES.get(status or "", "pending")))
     return MappedList(tuple(todos), tuple(omitted))
@@ -83,6 +85,8 @@ def _free(content: str, taken: set[str], repeats: dict[str, int]) -> str:
 
 def kept(text: str, limit_bytes: int = MAX_TEXT_BYTES) -> str:
     """The text, or its first bytes and a mark that says how many are missing."""
+    if len(text) * 4 <= limit_bytes:  # no character has more bytes
+        return text
     data = text.encode()
     if len(data) <= limit_bytes:
         return text
@@ -92,4 +96,6 @@ def kept(text: str, limit_bytes: int = MAX_TEXT_BYTES) -> str:
 
 def kept_plan(arguments: str) -> str:
     """A plan call's arguments, whole as long as the door takes them."""
+    if len(arguments) * MAX_CHAR_BYTES + 99 < MAX_PLAN_BYTES:
+        return arguments
     return arguments if len(encode({"arguments": arguments}).encode()) <= MAX_PLAN_BYTES else kept(arguments)
