@@ -74,9 +74,13 @@ class Writer:
         return await future
 
     def append_blocking(self, append: Append) -> Appended:
+        return self.begin_append(append).result()
+
+    def begin_append(self, append: Append) -> "Future[Appended]":
+        """For a thread that has something else to do until it asks for the result."""
         future: Future[Appended] = Future()
         self._put(_Request(append, future, None))
-        return future.result()
+        return future
 
     def run_blocking(self, job: Job) -> None:
         """Run `job` in a transaction of its own, in turn with the appends."""

@@ -1,7 +1,9 @@
 """Transcripts into the log: detect, parse, adapt, check, take in; again and again with the same outcome."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +21,7 @@ from planstrip.errors import (
 from planstrip.eventlog import Draft, position_of
 from planstrip.intake.check import check_data
 from planstrip.intake.header import begin
-from planstrip.intake.record import take_in
+from planstrip.intake.record import begin_take_in
 from planstrip.transcripts.adapter import Adapted, Header
 from planstrip.transcripts.detect import find
 from planstrip.transcripts.sources import Source, source_of
@@ -97,10 +99,7 @@ def take_new(writer: Writer, transcript: Source, on_progress: Progress | None = 
     taking = _Taking(writer, transcript)
     failure = None
     try:
-        for header, batch in taking.batches():
-            taking.store(header, batch)
-            if on_progress is not None:
-                on_progress(transcript.path, transcript.offset)
+        taking.run(on_progress)
     except UnreadableTranscript as error:
         failure = error.detail
     except (Unavailable, DBAPIError) as error:
@@ -126,7 +125,18 @@ class _Taking:
         self.offered = 0
         self.problems: list[str] = []
         self.passed_over = transcript.passed_over
+        self.begun: tuple[Header, int, Callable[[], int]] | None = None  # a batch that is being written
         self.sessions: dict[str, bool] = {}  # in the order they came -> whether it is taken in
+
+    def run(self, on_progress: Progress | None) -> None:
+        """What was read before a fault is stored."""
+        try:
+            for header, batch in self.batches():
+                self.store(header, batch)
+                if on_progress is not None:
+                    on_progress(self.transcript.path, self.transcript.offset)
+        finally:
+            self.settle()
 
     def batches(self) -> Iterator[tuple[Header, list[Draft]]]:
         """Runs of one session's drafts, bounded in number and size; those before a fault come before its error."""
@@ -175,20 +185,41 @@ class _Taking:
         header = self.transcript.header
         if event.before is None or header is None:
             return event.data
+        self.settle()
         with self.writer.engine.connect() as connection:
             position = position_of(connection, header.session, event.before)
         return event.data if position is None else event.data | {"to_position": position - 1}
 
     def store(self, header: Header, batch: list[Draft]) -> None:
-        """A session that can't be taken in takes no other of its store with it."""
+        """Begin to: it is written while the next batch is read. Raises what stood in the way of the one before."""
+        self.settle()
         if not self.sessions.setdefault(header.session, True):
             return
+        is_start = batch[0].type == "session/start"
+        with self.apart(header):
+            finish = (
+                partial(begin, self.writer, header, batch[0])
+                if is_start
+                else begin_take_in(self.writer, header.session, batch)
+            )
+            self.begun = header, len(batch), finish
+        if is_start:
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait for the batch that is being written, if there is one."""
+        if self.begun is None:
+            return
+        (header, offered, finish), self.begun = self.begun, None
+        with self.apart(header):
+            self.added += finish()
+            self.offered += offered
+
+    @contextmanager
+    def apart(self, header: Header) -> Iterator[None]:
+        """A session that can't be taken in takes no other of its store with it."""
         try:
-            if batch[0].type == "session/start":
-                self.added += begin(self.writer, header, batch[0])
-            else:
-                self.added += take_in(self.writer, header.session, batch)
-            self.offered += len(batch)
+            yield
         except (ContradictingHeader, Invalid) as error:
             if not self.left_alone(error, header):
                 raise

@@ -1,7 +1,7 @@
 """The one door in: what was checked is completed from the log, appended, and its viewers woken (spec.md §2)."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 
@@ -31,10 +31,24 @@ async def record(
 
 def take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> int:
     """Append what an agent wrote, in batches; returns how many events were new. Never raises Conflict for a key."""
-    added = 0
+    return sum(writer.append_blocking(append).added for append in _taking_in(writer, session, drafts))
+
+
+def begin_take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Callable[[], int]:
+    """The same, begun and not waited for; it is done when the function that is returned has been called."""
+    appends = _taking_in(writer, session, drafts)
+    begun = [writer.begin_append(first) for first in islice(appends, 1)]
+
+    def finish() -> int:
+        added = sum(append.result().added for append in begun)
+        return added + sum(writer.append_blocking(append).added for append in appends)  # most often none
+
+    return finish
+
+
+def _taking_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Iterator[Append]:
     for batch in _batches(without_ours(writer.engine, session, drafts)):
-        added += writer.append_blocking(_append(session, batch, takes_in=True)).added
-    return added
+        yield _append(session, batch, takes_in=True)
 
 
 async def start_session(writer: Writer, session: str, draft: Draft) -> tuple[bool, int]:
