@@ -21,14 +21,13 @@ from planstrip.errors import (
 from planstrip.eventlog import Draft, position_of
 from planstrip.intake.check import check_data
 from planstrip.intake.header import begin
-from planstrip.intake.record import begin_take_in
+from planstrip.intake.record import TAKEN_EVENTS, begin_take_in
 from planstrip.transcripts.adapter import Adapted, Header
 from planstrip.transcripts.detect import find
 from planstrip.transcripts.sources import Source, source_of
 from planstrip.writer import Writer
 
-BATCH_EVENTS: Final = 1_000
-BATCH_CHARS: Final = 1024 * 1024
+BATCH_CHARS: Final = 4 * 1024 * 1024
 MAX_PROBLEMS: Final = 20
 
 
@@ -157,7 +156,7 @@ class _Taking:
                     continue
                 batch.append(draft)
                 size += len(draft.data)
-                if draft.type == "session/start" or len(batch) >= BATCH_EVENTS or size > BATCH_CHARS:
+                if draft.type == "session/start" or len(batch) >= TAKEN_EVENTS or size > BATCH_CHARS:
                     yield owner, batch
                     batch, size = [], 0
         except UnreadableTranscript:
