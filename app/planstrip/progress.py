@@ -19,7 +19,7 @@ def run_import(database_url: str, paths: Sequence[Path]) -> int:
     """0, or 1 when a file failed. Raises StoreUnusable, before the first file or when the store fails later."""
     from planstrip.intake.imports import import_paths  # `planstrip --help` needs no database
 
-    with _writer(database_url) as writer, _bar(paths) as on_progress:
+    with writing(database_url) as writer, _bar(paths) as on_progress:
         report = import_paths(writer, paths, on_progress)
     _print_report(report)
     return 1 if report.failed else 0
@@ -30,7 +30,7 @@ def run_watch(database_url: str, paths: Sequence[Path]) -> int:
     from planstrip.intake.watching import watch_paths
 
     stop = threading.Event()
-    with _writer(database_url) as writer, _stopped_by_signals(stop):
+    with writing(database_url) as writer, _stopped_by_signals(stop):
         for path in paths:
             _say(sys.stdout, f"watching {path}" if os.path.exists(path) else f"waiting for {path}")
         watch_paths(writer, paths, stop, _print_change)
@@ -38,7 +38,7 @@ def run_watch(database_url: str, paths: Sequence[Path]) -> int:
 
 
 @contextmanager
-def _writer(database_url: str) -> "Iterator[Writer]":
+def writing(database_url: str) -> "Iterator[Writer]":
     from planstrip.db import open_engine, prepare
     from planstrip.projection import StandingProjector
     from planstrip.writer import Writer

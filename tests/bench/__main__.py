@@ -10,7 +10,11 @@ from typing import cast
 from tests.bench.lines import MIN_ROUNDS, Line, Scale
 
 # A measure's module is imported when its turn comes: what one loads must not weigh on another.
-MEASURES = {name: name for name in ("ingest", "fanout", "refold", "paint", "start", "board")} | {"open": "open_page"}
+MEASURES = {name: name for name in ("ingest", "fanout", "refold", "paint", "start", "board")} | {
+    "open": "open_page",
+    "import": "import_transcript",
+    "watch": "watch",
+}
 
 
 def main() -> int:

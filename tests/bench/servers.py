@@ -1,5 +1,6 @@
 """Starts the program as its users do, and the bare counterparts: same loop, same parser, no access log on either."""
 
+import os
 import resource
 import signal
 import socket
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +38,10 @@ class Server:
 
 
 @contextmanager
-def planstrip(database: Path) -> Iterator[Server]:
-    """`planstrip serve` on a SQLite file, which it makes if there is none."""
-    command = [str(BIN / "planstrip"), "serve", "--allow-parallel-in-progress"]
-    with _running([*command, "--database-url", f"sqlite:///{database}"]) as server:
+def planstrip(database: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """`planstrip serve` on a SQLite file, which it makes if there is none. `environment`: beside this process's."""
+    command = [str(BIN / "planstrip"), "serve", "--allow-parallel-in-progress", *options]
+    with _running([*command, "--database-url", f"sqlite:///{database}"], environment) as server:
         yield server
 
 
@@ -61,11 +62,13 @@ def allow_many_files() -> None:
 
 
 @contextmanager
-def _running(command: Sequence[str]) -> Iterator[Server]:
+def _running(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Iterator[Server]:
     port = _free_port()
     began = time.perf_counter()
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([*command, "--port", str(port)], cwd=ROOT, stderr=said)
+        process = subprocess.Popen(
+            [*command, "--port", str(port)], cwd=ROOT, stderr=said, env=os.environ | (environment or {})
+        )
         try:
             _wait(process, port)
             yield Server(process, port, time.perf_counter() - began)
