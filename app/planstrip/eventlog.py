@@ -119,7 +119,7 @@ class Batch:
         placed: list[tuple[int, Draft]] = []
         following = head + 1
         for draft in append.drafts:
-            draft, found = _match(append, draft, known)
+            draft, found = _match(append, draft, known) if draft.key in known else (draft, None)
             placed.append((found or following, draft))
             if not found:
                 if draft.key:
@@ -134,7 +134,8 @@ class Batch:
             part = keys[start : start + KEYS_PER_QUERY]
             for row in self.connection.execute(_BY_KEYS, {"session": session, "keys": part}):
                 known[row.key] = row.position, row.type, row.data
-        known |= {key: self._keys[session, key] for key in keys if (session, key) in self._keys}
+        if self._keys:
+            known |= {key: self._keys[session, key] for key in keys if (session, key) in self._keys}
         return known
 
     def _queue(self, session: str, position: int, draft: Draft) -> None:
@@ -169,14 +170,13 @@ def _doubtful(drafts: Sequence[Draft], known: Known) -> Iterator[Draft]:
     for draft in drafts:
         key = draft.key or ""
         _, type_, data = known.get(key) or sent.setdefault(key, (0, draft.type, draft.data))
-        if type_ != draft.type or data != draft.data:
+        if data != draft.data or type_ != draft.type:
             yield draft
 
 
 def _match(append: Append, draft: Draft, known: Known) -> tuple[Draft, int | None]:
-    """The draft and the position of its equal in the log; a taken-in draft of other content gets a key of its own."""
-    if draft.key is None or draft.key not in known:
-        return draft, None
+    """A draft whose key is known, and where its equal stands; a taken-in one of other content gets a key of its own."""
+    assert draft.key is not None
     position, type_, data = known[draft.key]
     if type_ == draft.type and _same(type_, data, draft.data):
         return draft, position

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from planstrip.eventlog import Draft
 from planstrip.events import STATUSES, EndReason, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart
-from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, trim
+from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, WHITE_SPACE
 
 MAX_QUICK_BYTES: Final = 248 * 1024  # an event may have 256 KiB; the rest is more than a short key's envelope has
 MAX_QUICK_KEY_CHARS: Final = 1_000
@@ -52,7 +52,7 @@ def _write(data: Mapping[str, Any]) -> TodoWrite | None:
         content, status = item.get("content"), item.get("status")
         if content.__class__ is not str or status.__class__ is not str or status not in STATUSES:
             return None
-        if not content or len(content) > MAX_CONTENT_CHARS or trim(content) != content:
+        if not content or len(content) > MAX_CONTENT_CHARS or content.strip(WHITE_SPACE) != content:
             return None
         made[content] = Todo(content, status)
     return TodoWrite(tuple(made.values()), call_id) if len(made) == len(todos) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planstrip.events import Omitted, Status, Todo, encode
-from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, limit_problems, trim
+from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, WHITE_SPACE, limit_problems
 
 MAX_TEXT_BYTES: Final = 16 * 1024
 MAX_CHAR_BYTES: Final = 6  # in JSON
@@ -61,7 +61,7 @@ def map_list(items: Iterable[tuple[str | None, str | None]]) -> MappedList:
     taken: set[str] = set()
     repeats: dict[str, int] = {}
     for raw, status in items:
-        content = trim(raw or "")
+        content = raw.strip(WHITE_SPACE) if raw else ""
         if not content:
             continue
         if status in OMITTED:
