@@ -16,6 +16,7 @@ from planstrip.intake.check import check_data
 from planstrip.intake.imports import import_paths
 from planstrip.intake.record import take_in
 from planstrip.plan.todos import invariant_problems
+from tests.bench.transcripts import PLANS, make
 
 if TYPE_CHECKING:
     from tests.intake.conftest import Log, Store
@@ -264,11 +265,35 @@ def test_times_are_the_records_own(log: "Log") -> None:
 
 
 def test_a_store_that_fails_stops_the_import_with_a_clear_error(log: "Log") -> None:
-    with log.writer.engine.connect() as connection:
-        connection.exec_driver_sql("DROP TABLE events")
-        connection.commit()
+    execute(log, "DROP TABLE events")
     with pytest.raises(StoreUnusable, match="events"):
         import_paths(log.writer, [KILLED, RESUMED])
+
+
+def test_nothing_is_stored_behind_a_batch_that_was_not(
+    store: "Store", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planstrip.intake.imports.TAKEN_EVENTS", 100)
+    path = tmp_path / "session.jsonl"
+    make(path, PLANS, 600_000)
+    log, whole = store.fresh(), store.fresh()
+    execute(
+        log, "CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.position = 150 BEGIN SELECT RAISE(ABORT, 'f'); END"
+    )
+    with pytest.raises(StoreUnusable):
+        log.take(path)
+    assert len(log.rows()) == 101  # the start, and the first batch
+    execute(log, "DROP TRIGGER full")
+    log.take(path)
+    whole.take(path)
+    assert len(whole.rows()) > 400
+    assert log.rows() == whole.rows()
+
+
+def execute(log: "Log", statement: str) -> None:
+    with log.writer.engine.connect() as connection:
+        connection.exec_driver_sql(statement)
+        connection.commit()
 
 
 POISON: list[object] = [None, True, -1, 2**70, 1e400, "", "x" * 300, "\ud800", [], [[]], {}, {"kind": 5}, [{"type": 3}]]
