@@ -80,7 +80,7 @@ def test_our_own_tools_call_is_shown_once_where_its_own_door_told_it(shared_pane
     assert types(shared_panel, session) == [*before, "session/start"]
 
 
-def test_a_call_that_a_transcript_told_is_not_told_again(shared_panel: Panel) -> None:
+def test_a_call_that_a_transcript_told_is_not_told_again_but_for_the_result_that_it_lacks(shared_panel: Panel) -> None:
     session = new_session()
     call = {"call_id": "t1", "name": "Bash", "arguments": "{}"}
     shared_panel.append(
@@ -90,7 +90,7 @@ def test_a_call_that_a_transcript_told_is_not_told_again(shared_panel: Panel) ->
     )
     for payload in (told(session, "UserPromptSubmit", prompt="Go"), tool(session, "Bash", tool_input={})):
         post(shared_panel, "claude", payload)
-    assert types(shared_panel, session) == ["turn/start", "tool/call", "session/start"]
+    assert types(shared_panel, session) == ["turn/start", "tool/call", "session/start", "tool/result"]
 
 
 def test_waiting_for_a_person_ends_with_the_next_thing_that_happens(shared_panel: Panel) -> None:

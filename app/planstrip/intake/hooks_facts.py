@@ -31,6 +31,7 @@ class Answered:
     response: object
     is_error: bool = False
     key: str | None = None
+    error: tuple[str, str] | None = None  # name and code
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from planstrip import projection
 from planstrip.errors import PlanstripError
 from planstrip.eventlog import Draft
 from planstrip.intake import tool
+from planstrip.intake.across import HOOKS as KEYS
+from planstrip.intake.across import Stored, door_of
 from planstrip.intake.check import check_data
 from planstrip.intake.hooks_facts import (
     Answered,
@@ -26,6 +28,7 @@ from planstrip.intake.hooks_facts import (
     Waits,
     Wrote,
 )
+from planstrip.intake.hooks_others import Others
 from planstrip.intake.hooks_plans import TASK_TOOLS, Plans, task_text
 from planstrip.intake.hooks_read import response_text, short
 from planstrip.intake.record import take_in
@@ -35,8 +38,6 @@ from planstrip.transcripts import codex
 from planstrip.transcripts.mapping import MappedList, kept, kept_plan, map_list
 from planstrip.writer import Writer
 
-KEYS: Final = "hook/"  # how the keys of this door begin
-NEWEST_CALLS: Final = 100  # looked at for one that another door told
 LOOKED_AT_CHARS: Final = 1_000
 
 
@@ -75,13 +76,14 @@ class _Taking:
     of_parent: list[MappedList] = field(default_factory=list)
     outline: Outline = field(init=False)
     turns: int = field(init=False)
-    newest_turn: str | None = field(init=False)
+    others: Others = field(init=False)
 
     def __post_init__(self) -> None:
         session = {"session": self.told.session}
         self.outline = projection.current(self.connection, self.told.session).outline
         self.turns = self.connection.execute(_TURNS, session).scalar_one()
-        self.newest_turn = self.connection.execute(_NEWEST_TURN, session).scalar()
+        is_open = self.outline.turn == "open"
+        self.others = Others(self.connection, self.told.session, self.told.time, is_open)
 
     def drafts(self) -> Iterator[Draft]:
         """None for a payload that says nothing."""
@@ -124,32 +126,30 @@ class _Taking:
     def _turn(self, fact: Prompted) -> Iterator[Draft]:
         key = fact.key or self._of_turn("turn/start")
         label = first_line(fact.prompt)
-        if self._has(key) or self._is_told_elsewhere(label):
+        if self._has(key) or (not _is_transcripts(key) and self.others.has_turn(label)):
             return
         self.plans.turn_starts(self.told.session)
         yield self._draft("turn/start", {"turn": self.turns + 1} | ({"prompt": label} if label else {}), key)
 
-    def _is_told_elsewhere(self, label: str) -> bool:
-        """Whether a transcript has begun this very turn."""
-        if self.newest_turn is None or self.newest_turn.startswith((KEYS, "mcp/")) or self.outline.turn != "open":
-            return False
-        prompt = self.connection.execute(_NEWEST_PROMPT, {"session": self.told.session}).scalar()
-        return bool(label) and _parsed(prompt or "").get("prompt") == label
-
     def _end(self, kind: str, key: str | None) -> Iterator[Draft]:
         """Only of a turn that is open, and never of one that another has followed."""
-        own = self._of_turn("turn/start")
-        is_of_older = own != self.newest_turn and self._has(own)
-        if self.outline.turn == "open" and not is_of_older:
+        newest, own = self.others.newest_turn, self._of_turn("turn/start")
+        is_of_older = newest is not None and own != newest.key and self._has(own)
+        if self._is_open and not is_of_older:
             key = key or self._of_turn("turn/end")
             if not self._has(key):
                 yield self._ended(kind, key)
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether a turn is open that this payload can be of."""
+        return self.outline.turn == "open" and not self.others.is_past
 
     def _ended(self, kind: str, key: str) -> Draft:
         return self._draft("turn/end", {"turn": self.turns, "reason": {"kind": kind}}, key)
 
     def _close(self, reason: str | None) -> Iterator[Draft]:
-        if self.outline.turn == "open":
+        if self._is_open:
             yield self._ended("interrupted", self._once("turn/end"))
         yield self._draft("session/end", {"reason": reason} if reason else {}, self._once("session/end"))
 
@@ -158,7 +158,7 @@ class _Taking:
             yield self._draft("session/title", {"title": title}, self._once("session/title"))
 
     def _wait(self, subject: str) -> Iterator[Draft]:
-        if self.outline.turn == "open" and self.outline.waits_for is None:
+        if self._is_open and self.outline.waits_for is None:
             yield self._draft("turn/wait", {"turn": self.turns, "for": subject}, self._once("turn/wait"))
 
     def _resume(self) -> Iterator[Draft]:
@@ -167,7 +167,7 @@ class _Taking:
 
     def _call(self, call: Called) -> Iterator[Draft]:
         key = call.key or self._of_call(call, "tool/call")
-        if not self._has(key) and not self._is_others(call, key):
+        if not self._has(key) and self._may_tell(call, key) and (_is_transcripts(key) or not self.others.twin(call)):
             yield self._call_draft(call, key)
 
     def _call_draft(self, call: Called, key: str) -> Draft:
@@ -179,20 +179,42 @@ class _Taking:
         """A call that is not told yet, the list that it was accepted with, and its result."""
         call = answer.call
         key = answer.key or self._of_call(call, "tool/result")
-        if self._has(key) or self._is_others(call, key):
+        twin = None if _is_transcripts(key) else self.others.twin(call)
+        if self._has(key) or not self._may_tell(call, key) or (twin and self._is_through(twin, call)):
             return
         if call.name:
             yield from self._call(call)
+        call_id = (twin and twin.call_id) or call.call_id
         is_error, words = self._outcome(answer)
-        owner = self.told.parent if call.name in TASK_TOOLS and self.told.parent else self.told.session
+        owner = self._owner(call)
         mapped = self.plans.after(self.connection, self.told.agent, owner, answer)
         if mapped is not None and (excess := mapped.excess) is not None:
             is_error, words = True, f"not kept: {excess}"
         elif mapped is not None and owner != self.told.session:
             self.of_parent.append(mapped)
-        elif mapped is not None and not self._stands_already(mapped):
-            yield self._draft("todo/write", mapped.data | {"call_id": call.call_id}, self._of_call(call, "todo/write"))
-        yield self._draft("tool/result", {"call_id": call.call_id, "is_error": is_error, "text": kept(words)}, key)
+        elif mapped is not None and not self._stands_already(mapped, twin):
+            yield self._draft("todo/write", mapped.data | {"call_id": call_id}, self._of_call(call, "todo/write"))
+        data: dict[str, object] = {"call_id": call_id, "is_error": is_error, "text": kept(words)}
+        if answer.error is not None:
+            data["error"] = dict(zip(("name", "code"), answer.error, strict=True))
+        yield self._draft("tool/result", data, key)
+
+    def _owner(self, call: Called) -> str:
+        """The session whose list a call changes: a subagent's tasks are those of the session that it works for."""
+        return self.told.parent if call.name in TASK_TOOLS and self.told.parent else self.told.session
+
+    def _may_tell(self, call: Called, key: str) -> bool:
+        """Neither what our own tool has told, nor anything of a turn that a wire tells."""
+        if _is_transcripts(key):
+            return True
+        return not self.others.is_wires and not (_is_ours(call.name) and self.others.has_ours(call))
+
+    def _is_through(self, twin: Stored, call: Called) -> bool:
+        """Whether another door has told all of a call, or will."""
+        is_through = door_of(twin.key) == "mcp" or self.others.has_result(twin)
+        if is_through and call.name in TASK_TOOLS:
+            self.plans.forget(self._owner(call))  # it is in the log, from which the list is read again
+        return is_through
 
     def _outcome(self, answer: Answered) -> tuple[bool, str]:
         """Whether it failed, by the flag or by the words in which this agent tells it."""
@@ -209,27 +231,21 @@ class _Taking:
         return is_error, words
 
     def _write(self, fact: Wrote) -> Iterator[Draft]:
-        mapped = map_list(fact.items)
-        if mapped.excess is None:
-            yield self._draft("todo/write", mapped.data, fact.key or self._once("todo/write"))
+        mapped, key = map_list(fact.items), fact.key or self._once("todo/write")
+        if mapped.excess is not None or self._has(key):
+            return
+        if _is_transcripts(key):
+            call_id = self.others.open_plan_call()
+            yield self._draft("todo/write", mapped.data | ({"call_id": call_id} if call_id else {}), key)
+        elif not self.others.has_list(mapped.todos):
+            yield self._draft("todo/write", mapped.data, key)
 
-    def _stands_already(self, mapped: MappedList) -> bool:
-        """Whether the newest write is this very list, told without its call (opencode's `todo.updated`)."""
+    def _stands_already(self, mapped: MappedList, twin: Stored | None) -> bool:
+        """Whether the list was told without its call (opencode's `todo.updated`), or by another door."""
         newest = self.connection.execute(_NEWEST_WRITE, {"session": self.told.session}).scalar()
-        return newest is not None and _parsed(newest) == mapped.data
-
-    def _is_others(self, call: Called, key: str | None) -> bool:
-        """Whether a transcript or our own MCP tool has told this call: by its id, or by its very list."""
-        if key is not None and not key.startswith(KEYS):
-            return False  # keyed as in its transcript
-        rows = self.connection.execute(_CALLS, {"session": self.told.session, "limit": NEWEST_CALLS}).all()
-        others = [_parsed(row.data) for row in rows if not (row.key or "").startswith(KEYS)]
-        if any(other.get("call_id") == call.call_id for other in others):
+        if newest is not None and _parsed(newest) == mapped.data:
             return True
-        sent = _parsed(call.arguments) if _is_ours(call.name) else {}
-        return bool(sent) and any(
-            other.get("name") == tool.NAME and _parsed(other.get("arguments")) == sent for other in others
-        )
+        return twin is not None and self.others.has_list(mapped.todos, twin)
 
     def _has(self, key: str) -> bool:
         return self.connection.execute(_BY_KEY, {"session": self.told.session, "key": key}).first() is not None
@@ -257,6 +273,11 @@ def _is_ours(name: str) -> bool:
     return name.endswith(tool.NAME) and name != tool.NAME
 
 
+def _is_transcripts(key: str) -> bool:
+    """Whether an event is keyed as in its transcript."""
+    return not key.startswith(KEYS)
+
+
 def _parsed(value: object) -> dict[str, Any]:
     try:
         found = json.loads(value) if isinstance(value, str) else None
@@ -267,17 +288,8 @@ def _parsed(value: object) -> dict[str, Any]:
 
 _MARKED_OF: Final = (events.c.session == bindparam("session"), text(MARKED))
 _TURNS: Final = select(func.count()).where(*_MARKED_OF, events.c.type == "turn/start")
-_TURN_ROWS: Final = (*_MARKED_OF, events.c.type == "turn/start")
-_NEWEST_TURN: Final = select(events.c.key).where(*_TURN_ROWS).order_by(events.c.position.desc()).limit(1)
-_NEWEST_PROMPT: Final = select(events.c.data).where(*_TURN_ROWS).order_by(events.c.position.desc()).limit(1)
 _NEWEST_WRITE: Final = (
     select(events.c.data).where(*_MARKED_OF, events.c.type == "todo/write").order_by(events.c.position.desc()).limit(1)
-)
-_CALLS: Final = (
-    select(events.c.key, events.c.data)
-    .where(*_MARKED_OF, events.c.type == "tool/call")
-    .order_by(events.c.position.desc())
-    .limit(bindparam("limit"))
 )
 _BY_KEY: Final = select(events.c.position).where(
     events.c.session == bindparam("session"), events.c.key == bindparam("key")

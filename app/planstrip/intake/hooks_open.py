@@ -136,7 +136,9 @@ def _dsh(event: Record, prompt: str, key: str | None) -> Iterator[Fact]:
             if call_id is not None:
                 text = "\n".join(joined_text(at(part, "content")) for part in parts)
                 is_error = any(at(part, "isError") is True for part in parts)
-                yield Answered(Called(call_id, "", ""), None, text, is_error, key)
+                name, code = (text_at(event, "data", "error", part) for part in ("name", "code"))
+                error = None if name is None or code is None else (name, code)
+                yield Answered(Called(call_id, "", ""), None, text, is_error, key, error)
         case "session/title":
             yield Titled(first_line(text_at(event, "data", "title") or ""))
 

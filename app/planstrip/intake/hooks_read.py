@@ -20,6 +20,7 @@ from planstrip.intake.hooks_facts import (
 )
 from planstrip.plan.outline import first_line
 from planstrip.plan.todos import Problem
+from planstrip.transcripts.claude_code_rows import label_of
 from planstrip.transcripts.records import Record, at, iso_time_at, json_of, text_at
 
 TURN_IDS: Final = ("prompt_id", "turn_id")
@@ -58,7 +59,7 @@ def _facts(agent: str, payload: Record, mark: str, *, is_child: bool) -> Iterato
     if event == "UserPromptSubmit":
         prompt = text_at(payload, "prompt") or ""
         if agent != "qwen-code" or "submitted_prompt" in payload:  # else it only goes on after a batch of tools
-            yield Prompted(prompt)
+            yield Prompted(_as_its_transcript(prompt) if agent == "claude-code" else prompt)
     elif event == "SubagentStart" and is_child and agent == "claude-code":  # Codex tells its prompt as well
         yield Prompted()
     elif event == "SubagentStop":
@@ -68,6 +69,11 @@ def _facts(agent: str, payload: Record, mark: str, *, is_child: bool) -> Iterato
         yield from _SIMPLE[event](payload)
     elif event in _TOOLS:
         yield from _TOOLS[event](payload, mark)
+
+
+def _as_its_transcript(prompt: str) -> str:
+    """Claude Code's notices of tasks are prompts, which are named by what they tell."""
+    return label_of([{"type": "text", "text": prompt}])
 
 
 def _called(payload: Record, mark: str | None) -> Called | None:

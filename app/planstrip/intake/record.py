@@ -12,6 +12,7 @@ from planstrip import projection
 from planstrip.errors import Conflict, Invalid
 from planstrip.eventlog import DERIVED, Append, Appended, Draft
 from planstrip.events import SessionRewind, SessionStart, ViewerDismiss, ViewerRestore, ViewerRetire, decode, encode
+from planstrip.intake.across import without_told
 from planstrip.intake.check import check_session_id
 from planstrip.intake.mcp_calls import without_ours
 from planstrip.plan.fold import Plan
@@ -52,7 +53,8 @@ def begin_take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Call
 
 
 def _taking_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Iterator[Append]:
-    for batch in _batches(without_ours(writer.engine, session, drafts)):
+    untold = without_told(writer.engine, session, without_ours(writer.engine, session, drafts))
+    for batch in _batches(untold):
         yield _append(session, batch, takes_in=True)
 
 

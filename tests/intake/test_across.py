@@ -1,0 +1,248 @@
+"""Across doors nothing is shown twice: hooks and transcripts of the same run, in every order (spec.md §2)."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from planstrip.intake.imports import import_file, import_paths, take_new
+from planstrip.transcripts.deepseek_harness import BETWEEN_TURN_AND_PROMPT
+from planstrip.transcripts.records import iso_time_at
+from planstrip.transcripts.sources import source_of
+from tests.intake.test_hooks import FIXTURES, PLAN_TOOLS, RUNS, expected, payloads, post
+from tests.running import Panel, running
+
+Events: TypeAlias = list[dict[str, Any]]
+Payload: TypeAlias = dict[str, Any]
+NAMED = {name: run for name, run in RUNS.items() if run[0] != "opencode"}
+ENDS = ("Stop", "AfterAgent", "SubagentStop")
+STARTS = ("UserPromptSubmit", "BeforeAgent", "SubagentStart")
+
+
+def shown(events: Events) -> dict[str, object]:
+    """What a reader sees of a session, but for the order in which late rows came."""
+    calls = [event["data"] for event in events if event["type"] == "tool/call"]
+    results = {event["data"]["call_id"] for event in events if event["type"] == "tool/result"}
+    return {
+        "turns": sum(event["type"] == "turn/start" for event in events),
+        "plan rows": sum(call["name"] in PLAN_TOOLS for call in calls),
+        "rows": sorted(call["name"] for call in calls),
+        "answered": len(results & {call["call_id"] for call in calls}),
+        "plans": [event["data"]["todos"] for event in events if event["type"] == "todo/write"],
+        "final": final(events),
+    }
+
+
+def prompts(events: Events) -> set[str]:
+    """Those that are known: no hook tells a subagent's."""
+    return {event["data"].get("prompt", "") for event in events if event["type"] == "turn/start"} - {""}
+
+
+def final(events: Events) -> object:
+    """By the rules of spec.md §4 alone."""
+    plan: list[dict[str, str]] = []
+    for event in events:
+        if event["type"] == "todo/write":
+            plan = event["data"]["todos"]
+        elif event["type"] == "turn/start" and all(todo["status"] == "completed" for todo in plan):
+            plan = []
+    return plan
+
+
+def files_of(run: str) -> list[Path]:
+    agent, names = RUNS[run]
+    return [FIXTURES / agent / name for name in names]
+
+
+def sessions_of(run: str) -> list[str]:
+    agent, names = RUNS[run]
+    return [expected(agent, name)["session"] for name in names]
+
+
+@pytest.fixture(scope="module", params=NAMED)
+def told(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, empty_log: bytes
+) -> tuple[str, dict[str, Events]]:
+    """A run, and what its transcripts alone give."""
+    path = tmp_path_factory.mktemp("alone") / "log.sqlite3"
+    path.write_bytes(empty_log)
+    with running(path) as panel:
+        import_paths(panel.parts.writer, files_of(request.param))
+        return request.param, {session: panel.events(session) for session in sessions_of(request.param)}
+
+
+def timed(run: str, alone: dict[str, Events]) -> Iterator[tuple[int, Payload]]:
+    """Each payload with the time when its hook ran, by what its transcript says of the same thing."""
+    times: dict[tuple[str, str], int] = {}
+    turns: dict[tuple[str, str], list[int]] = {}
+    for session, events in alone.items():
+        for event in events:
+            if event["type"] in ("tool/call", "tool/result"):
+                times[event["type"], event["data"]["call_id"]] = event["time"]
+            elif event["type"] in ("turn/start", "turn/end"):
+                turns.setdefault((session, event["type"]), []).append(event["time"])
+    now = 0
+    for payload in payloads(run):
+        name, child = payload["hook_event_name"], payload.get("agent_id") or payload["session_id"]
+        kind = "turn/start" if name in STARTS else "turn/end" if name in ENDS else None
+        found = None
+        if (own := iso_time_at(payload, "timestamp")) is not None:
+            found = own
+        elif "tool_use_id" in payload:
+            of = "tool/call" if name == "PreToolUse" else "tool/result"
+            found = times.get((of, payload["tool_use_id"]))
+        elif kind is not None and (queue := turns.get((child, kind))):
+            found = queue.pop(0)
+        now = now if found is None else found
+        yield now, payload
+
+
+def send(panel: Panel, run: str, at: int, payload: Payload) -> None:
+    post(panel, RUNS[run][0], payload, planstrip_time=str(at), planstrip_delivery=str(id(payload)))
+
+
+def hooks_first(panel: Panel, run: str, hooks: list[tuple[int, Payload]], _folder: Path) -> None:
+    for at, payload in hooks:
+        send(panel, run, at, payload)
+    import_paths(panel.parts.writer, files_of(run))
+
+
+def transcript_first(panel: Panel, run: str, hooks: list[tuple[int, Payload]], _folder: Path) -> None:
+    import_paths(panel.parts.writer, files_of(run))
+    for at, payload in hooks:
+        send(panel, run, at, payload)
+
+
+def interleaved(lag_ms: int) -> Callable[[Panel, str, list[tuple[int, Payload]], Path], None]:
+    """The files grow as they did; what is written is read `lag_ms` after its time, or before it."""
+
+    def take(panel: Panel, run: str, hooks: list[tuple[int, Payload]], folder: Path) -> None:
+        lines: list[tuple[int, Path, bytes]] = []
+        for file in files_of(run):
+            now = 0
+            for line in file.read_bytes().splitlines(keepends=True):
+                now = max(now, iso_time_at(json.loads(line), "timestamp") or 0)
+                lines.append((now, folder / file.name, line))
+        sources = {path: source_of(path) for _, path, _ in lines}
+        lines.sort(key=lambda line: line[0])
+        for at, payload in [*hooks, (10**15, None)]:
+            while lines and lines[0][0] + lag_ms <= at:
+                _, path, line = lines.pop(0)
+                with path.open("ab") as target:
+                    target.write(line)
+                take_new(panel.parts.writer, sources[path])
+            if payload is not None:
+                send(panel, run, at, payload)
+
+    return take
+
+
+ORDERS = {
+    "hooks first": hooks_first,
+    "transcript first": transcript_first,
+    "transcript a little late": interleaved(20),
+    "transcript a little early": interleaved(-20),
+    "transcript late by seconds": interleaved(2_000),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_run_that_hooks_and_transcripts_tell_is_shown_once(
+    told: tuple[str, dict[str, Events]], order: str, panel: Panel, tmp_path: Path
+) -> None:
+    run, alone = told
+    hooks = list(timed(run, alone))
+    ORDERS[order](panel, run, hooks, tmp_path)
+    found = {session: panel.events(session) for session in alone}
+    for session, events in alone.items():
+        assert shown(found[session]) == shown(events)
+        assert prompts(found[session]) <= prompts(events)
+        assert panel.plan(session)["todos"] == (final(events) or None)
+    for at, payload in hooks:
+        send(panel, run, at, payload)
+    for file in files_of(run):
+        assert import_file(panel.parts.writer, file).added == 0
+    assert {session: panel.events(session) for session in alone} == found
+
+
+@st.composite
+def gaps(draw: st.DrawFn) -> tuple[str, str, int, int]:
+    """A run, an order, and which of its hooks were never delivered."""
+    start = draw(st.integers(0, 40))
+    return draw(st.sampled_from(sorted(NAMED))), draw(st.sampled_from(sorted(ORDERS))), start, draw(st.integers(0, 40))
+
+
+@given(gap=gaps())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hooks_that_were_missed_are_made_up_for_by_the_transcript(
+    gap: tuple[str, str, int, int], empty_log: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run, order, start, size = gap
+    folder = tmp_path_factory.mktemp("gap")
+    for name in ("alone", "both"):
+        (folder / name).write_bytes(empty_log)
+    with running(folder / "alone") as panel:
+        import_paths(panel.parts.writer, files_of(run))
+        alone = {session: panel.events(session) for session in sessions_of(run)}
+    hooks = list(timed(run, alone))
+    del hooks[start : start + size]
+    with running(folder / "both") as panel:
+        ORDERS[order](panel, run, hooks, folder)
+        for session, events in alone.items():
+            found, wanted = shown(panel.events(session)), shown(events)
+            plans, wanted_plans = found.pop("plans"), wanted.pop("plans")
+            assert found == wanted
+            assert isinstance(plans, list) and isinstance(wanted_plans, list)  # noqa: PT018 - for mypy
+            assert all(plan in plans for plan in wanted_plans)  # one that came late may stand there again
+            assert panel.plan(session)["todos"] == (final(events) or None)
+
+
+DSH = ("real-parallel-multi-turn", "real-rejected-writes", "real-killed-then-resumed")
+HANDED_ON = ("turn/start", "turn/end", "tool/call", "todo/write", "tool/result", "session/title")
+
+
+def dsh_payloads(name: str) -> Iterator[Payload]:
+    """What `hooks/dsh.mjs` makes of the events of a session."""
+    header, *events = map(json.loads, (FIXTURES / "deepseek-harness" / f"{name}.jsonl").read_text().splitlines())
+    common = {"session_id": header["id"], "cwd": header.get("cwd"), "parent": header.get("parentSession")}
+    held: Payload | None = None
+    for event in events:
+        is_prompt = event["type"] == "user/message" and event["data"]["source"]["kind"] == "user"
+        if held is not None and (is_prompt or event["type"] not in BETWEEN_TURN_AND_PROMPT):
+            texts = [part["text"] for part in event["data"]["content"] if part.get("text")] if is_prompt else []
+            yield common | {"event": held, "prompt": "\n".join(texts)}
+            held = None
+        if event["type"] == "turn/start":
+            held = event
+        elif event["type"] in HANDED_ON:
+            yield common | {"event": event}
+
+
+@pytest.mark.parametrize("name", DSH)
+@pytest.mark.parametrize("order", ["hooks first", "transcript first", "from the second turn on"])
+def test_dshs_plugin_and_its_transcript_tell_a_session_once(
+    panel: Panel, name: str, order: str, empty_log: bytes, tmp_path: Path
+) -> None:
+    file = FIXTURES / "deepseek-harness" / f"{name}.jsonl"
+    (tmp_path / "alone").write_bytes(empty_log)
+    hooks = list(dsh_payloads(name))
+    session = hooks[0]["session_id"]
+    with running(tmp_path / "alone") as other:
+        import_paths(other.parts.writer, [file])
+        alone = other.events(session)
+    if order == "transcript first":
+        import_paths(panel.parts.writer, [file])
+    starts = [index for index, payload in enumerate(hooks) if payload["event"]["type"] == "turn/start"]
+    for payload in hooks[starts[1] if order.startswith("from") and len(starts) > 1 else 0 :]:
+        post(panel, "dsh", payload)
+    import_paths(panel.parts.writer, [file])
+    found, wanted = shown(panel.events(session)), shown(alone)
+    if order.startswith("from"):
+        plans, wanted_plans = found.pop("plans"), wanted.pop("plans")
+        assert isinstance(plans, list) and isinstance(wanted_plans, list)  # noqa: PT018 - for mypy
+        assert all(plan in plans for plan in wanted_plans)
+    assert found == wanted
