@@ -24,11 +24,12 @@ class Home:
     url: str
     token: str = ""
     is_there: bool = False  # the panel: what a slow machine left in the spool is then delivered, as a server does
+    url_name: str = "PLANSTRIP_URL"
 
     @property
     def env(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PLANSTRIP_")}
-        told = {"XDG_DATA_HOME": str(self.folder), "PLANSTRIP_URL": self.url, "PLANSTRIP_TOKEN": self.token}
+        told = {"XDG_DATA_HOME": str(self.folder), self.url_name: self.url, "PLANSTRIP_TOKEN": self.token}
         return kept | told
 
     @property

@@ -83,6 +83,11 @@ def prompts(panel: Panel) -> list[str]:
     return [event["data"]["prompt"] for event in panel.events(SESSION) if event["type"] == "turn/start"]
 
 
+def test_the_panel_is_also_known_by_its_older_name(tmp_path: Path, panel: Panel) -> None:
+    Home(tmp_path, panel.url, is_there=True, url_name="PLANSTRIP_SERVER").hook(prompt("Hi"))
+    assert panel.events(SESSION)
+
+
 def test_a_payload_reaches_the_panel_by_itself_and_leaves_nothing_behind(tmp_path: Path, panel: Panel) -> None:
     home, number = Home(tmp_path, panel.url), 0
     while number == 0 or (home.spool.names() and number < 10):  # a server's first hook, and a slow machine, take longer

@@ -57,7 +57,9 @@ def test_it_needs_a_policy_where_no_server_says_one(database: Path) -> None:
         ((), {"PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS": "maybe"}, "is 'maybe'; expected true or false"),
         ((), {"PLANSTRIP_TOKEN": "other"}, "wants another token: set PLANSTRIP_TOKEN"),
         (("--session", "a/b"), {}, "session id 'a/b' has a `/`"),
-        (("--server", "127.0.0.1:8765"), {}, "--server is '127.0.0.1:8765'; expected an address"),
+        (("--server", "127.0.0.1:8765"), {}, "--server (or PLANSTRIP_URL) is '127.0.0.1:8765'; expected"),
+        ((), {"PLANSTRIP_URL": "one:1", "PLANSTRIP_SERVER": "two:2"}, "PLANSTRIP_URL) is 'one:1'; expected an address"),
+        ((), {"PLANSTRIP_SERVER": "two:2"}, "PLANSTRIP_URL) is 'two:2'; expected an address"),
     ],
 )
 def test_what_can_not_work_is_said_in_one_line(
@@ -65,7 +67,8 @@ def test_what_can_not_work_is_said_in_one_line(
 ) -> None:
     with running(database, token="s3cret") as panel:
         given = {"PLANSTRIP_TOKEN": "s3cret", **env}
-        code, out, err = run("mcp", "--server", panel.url, *arguments, env=given)
+        server = () if "PLANSTRIP_SERVER" in env else ("--server", panel.url)
+        code, out, err = run("mcp", *server, *arguments, env=given)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert reason in err
 

@@ -11,12 +11,11 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from planstrip.hooks.names import agent_of
+from planstrip.hooks.names import DEFAULT_URL, agent_of, panel_url
 from planstrip.hooks.payload import good_part
 from planstrip.hooks.post import Panel
 from planstrip.hooks.spool import Parcel, Spool, spool_of
 
-DEFAULT_URL: Final = "http://127.0.0.1:8765"
 BUDGET_S: Final = 0.24  # from the process's start; of the 300 ms, the rest is Python's own end
 READ_BY_S: Final = 0.15
 READ_AT_LEAST_S: Final = 0.05  # also on a machine that took all of the time to start Python
@@ -37,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str], started: float) -> None:
     deadline = started + BUDGET_S
     raw = read_all(0, max(started + READ_BY_S, time.monotonic() + READ_AT_LEAST_S))
-    panel = Panel(os.environ.get("PLANSTRIP_URL") or DEFAULT_URL, (os.environ.get("PLANSTRIP_TOKEN") or "").strip())
+    panel = Panel(panel_url(os.environ) or DEFAULT_URL, (os.environ.get("PLANSTRIP_TOKEN") or "").strip())
     spool = spool_of(panel.url)
     agent = agent_of(arguments[0]) if arguments else None
     payload = good_part(raw)

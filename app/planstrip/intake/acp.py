@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
+from planstrip.hooks.names import DEFAULT_URL, panel_url
 from planstrip.transcripts.acp import AcpWire
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.records import parse
@@ -19,7 +20,6 @@ from planstrip.transcripts.records import parse
 if TYPE_CHECKING:
     from planstrip.writer import Writer
 
-DEFAULT_SERVER: Final = "http://127.0.0.1:8765"
 MAX_HELD_BYTES: Final = 256 * 1024 * 1024  # of what was not recorded yet; beyond, it is not
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 BATCH: Final = 200
@@ -189,7 +189,7 @@ class Sink:
 
 
 def server_of(given: str | None) -> str:
-    return given or os.environ.get("PLANSTRIP_URL") or os.environ.get("PLANSTRIP_SERVER") or DEFAULT_SERVER
+    return given or panel_url(os.environ) or DEFAULT_URL
 
 
 def _events(wire: AcpWire, direction: str, line: bytes, now: int) -> Iterator[tuple[str, Adapted]]:

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
 
 from planstrip.errors import UnusableSettings
+from planstrip.hooks.names import DEFAULT_URL, panel_url
 from planstrip.intake.check import check_session_id
 from planstrip.intake.mcp import Context, client_name, make_server, meta_of
 from planstrip.intake.mcp_caller import Caller, Given, cwd_of, identify
@@ -20,8 +20,6 @@ from planstrip.intake.mcp_calls import new_call_id
 from planstrip.intake.mcp_log import LoggedPlans
 from planstrip.intake.mcp_remote import NearestPlans, Panel
 from planstrip.settings import POLICY_MISSING
-
-DEFAULT_SERVER: Final = "http://127.0.0.1:8765"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,11 @@ def _refuse_other_policy(panel: Panel, seen: bool, told: bool | None) -> None:
 
 
 def _address(given: str | None) -> str:
-    url = (given or os.environ.get("PLANSTRIP_SERVER") or DEFAULT_SERVER).rstrip("/").removesuffix("/mcp")
+    url = (given or panel_url(os.environ) or DEFAULT_URL).rstrip("/").removesuffix("/mcp")
     if not url.startswith(("http://", "https://")):
-        raise UnusableSettings(f"--server is {url[:80]!r}; expected an address such as {DEFAULT_SERVER}")
+        raise UnusableSettings(
+            f"--server (or PLANSTRIP_URL) is {url[:80]!r}; expected an address such as {DEFAULT_URL}"
+        )
     return url
 
 
