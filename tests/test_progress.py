@@ -42,6 +42,31 @@ def test_a_file_that_fails_is_told_apart_and_makes_the_exit_code(
     assert said.err.count("\n") == 1
 
 
+def test_files_of_a_folder_that_are_no_transcripts_are_counted(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("notes.md", "other.jsonl"):
+        (folder / name).write_text("{}\n")
+    (folder / "session.jsonl").write_bytes(KILLED.read_bytes())
+    assert run_import(url, [folder]) == 0
+    assert capsys.readouterr().out.endswith("0 files failed, 2 files skipped\n")
+
+
+def test_a_file_without_a_message_yet_is_told_and_is_no_failure(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"type":"summary","summary":"Fix the parser","leafUuid":"1"}\n')
+    assert run_import(url, [path]) == 0
+    said = capsys.readouterr()
+    assert (
+        said.err == f"{path}: a file of claude-code that holds no message yet, and does not say whose session it is\n"
+    )
+    assert said.out == "1 file, 0 sessions: 0 events added, 0 known already, 0 files failed\n"
+
+
 def test_an_unusable_store_is_said_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "log.sqlite3").write_text("this is no database, whatever its name says")
     with pytest.raises(StoreUnusable, match="not a database"):

@@ -100,7 +100,8 @@ def _print_report(report: "ImportReport") -> None:
     _say(
         sys.stdout,
         f"{_count(len(report.files), 'file')}, {_count(sessions, 'session')}: {_count(report.added, 'event')} added,"
-        f" {report.known} known already, {_count(report.failed, 'file')} failed",
+        f" {report.known} known already, {_count(report.failed, 'file')} failed"
+        + (f", {_count(report.skipped, 'file')} skipped" if report.skipped else ""),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from planstrip.intake.header import begin
 from planstrip.intake.record import TAKEN_EVENTS, begin_take_in
 from planstrip.transcripts.adapter import Adapted, Header
 from planstrip.transcripts.detect import find
+from planstrip.transcripts.follow import Transcript
 from planstrip.transcripts.sources import Source, source_of
 from planstrip.writer import Writer
 
@@ -49,7 +50,10 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
+    """`skipped`: how many files in the folders were no transcripts."""
+
     files: tuple[FileReport, ...]
+    skipped: int = 0
 
     @property
     def added(self) -> int:
@@ -73,17 +77,22 @@ def import_paths(writer: Writer, paths: Sequence[Path], on_progress: Progress | 
     `on_progress` is told the path and how many of its bytes are done. Raises StoreUnusable when the store fails.
     """
     reports: list[FileReport] = []
+    skipped: list[Path] = []
     for path in paths:
         before = len(reports)
-        reports += [import_file(writer, file, on_progress) for file in find(path)]
+        reports += [import_file(writer, file, on_progress) for file in find(path, skipped.append)]
         if len(reports) == before:
             reports.append(FileReport(path, failure=f"{path}: no transcript in this directory"))
-    return ImportReport(tuple(reports))
+    return ImportReport(tuple(reports), len(skipped))
 
 
 def import_file(writer: Writer, path: Path, on_progress: Progress | None = None) -> FileReport:
     transcript = source_of(path)
     report = take_new(writer, transcript, on_progress)
+    agent = transcript.agent if isinstance(transcript, Transcript) else None
+    if report.failure is None and transcript.header is None and agent is not None:
+        problem = f"{path}: a file of {agent} that holds no message yet, and does not say whose session it is"
+        return replace(report, problems=(*report.problems, problem))
     if report.failure is None and transcript.header is None:
         failure = f"{path}: not a transcript planstrip knows: it holds no complete line yet"
         return FileReport(path, failure=failure)

@@ -1,7 +1,7 @@
-"""Whose file is this: told by its first complete line, not by its name."""
+"""Whose file is this: told by the first of its lines that an agent's format claims, not by its name."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,10 +22,16 @@ FORMATS: Final = (
     acp.FORMAT,
 )
 SUFFIXES: Final = (".jsonl", ".jsonl.zstd")
+BESIDE: Final = ("-wal", "-shm")  # where SQLite writes beside a database
+HEAD_LINES: Final = 20  # among which one must be claimed: those before it may be poison
+HEAD_BYTES: Final = 1024 * 1024
 
 
-def find(path: Path) -> Iterator[Path]:
-    """The file itself; below a directory, every session file: named so, or one that a format claims."""
+def find(path: Path, on_skip: Callable[[Path], None] | None = None) -> Iterator[Path]:
+    """The file itself; below a directory, every session file: named so, or one that a format claims.
+
+    `on_skip` hears of every other file there.
+    """
     if not os.path.isdir(path):  # Path.is_dir raises where a folder above may not be read
         yield path
         return
@@ -34,6 +40,8 @@ def find(path: Path) -> Iterator[Path]:
         for name in sorted(names):
             if is_session_file(Path(folder, name)):
                 yield Path(folder, name)
+            elif on_skip is not None and not name.endswith(BESIDE):
+                on_skip(Path(folder, name))
 
 
 def is_session_file(path: Path) -> bool:
@@ -45,22 +53,21 @@ def is_session_file(path: Path) -> bool:
     if path.name.startswith("session"):
         return True
     try:
-        line = first_line(path)
-        return line is not None and format_of(line) is not None
+        return any(format_of(line) is not None for line in head(path))
     except (OSError, UnreadableTranscript):
         return True
 
 
-def detect(path: Path, line: Line) -> Format:
-    """The format of the file whose first complete line this is. Raises UnreadableTranscript."""
-    found = format_of(line)
-    if found is None:
-        known = ", ".join(format_.agent for format_ in FORMATS)
-        shown = ascii(line.data[:60].decode(errors="replace"))[:80]
-        raise UnreadableTranscript(
-            f"{path}: not a transcript planstrip knows: line {line.number} is {shown}; expected a header of {known}"
-        )
-    return found
+def unknown(path: Path, line: Line) -> UnreadableTranscript:
+    """The error of a file whose head no format claims; `line` is its first."""
+    known = ", ".join(format_.agent for format_ in FORMATS)
+    return UnreadableTranscript(
+        f"{path}: not a transcript planstrip knows: line {line.number} is {shown(line)}; expected a header of {known}"
+    )
+
+
+def shown(line: Line) -> str:
+    return ascii(line.data[:60].decode(errors="replace"))[:80]
 
 
 def format_of(line: Line) -> Format | None:
@@ -68,7 +75,18 @@ def format_of(line: Line) -> Format | None:
     return None if record is None else next((found for found in FORMATS if found.claims(record)), None)
 
 
-def first_line(path: Path) -> Line | None:
-    """The first line that is complete and not blank."""
+def head(path: Path) -> Iterator[Line]:
+    """The lines that may say whose file it is: the first that are complete and not blank."""
+    found: list[Line] = []
     with path.open("rb") as source:
-        return next((line for line in lines_of(path).read(source) if line.data.strip()), None)
+        for line in lines_of(path).read(source):
+            if line.data.strip():
+                found.append(line)
+                yield line
+                if is_head(found):
+                    return
+
+
+def is_head(lines: Sequence[Line]) -> bool:
+    """Whether these lines are all that are looked at."""
+    return len(lines) >= HEAD_LINES or sum(len(line.data) for line in lines) > HEAD_BYTES

@@ -9,12 +9,12 @@ from typing import BinaryIO, Final
 
 from planstrip.errors import UnreadableTranscript
 from planstrip.transcripts.adapter import Adapted, Adapter, Header, session_start
-from planstrip.transcripts.detect import detect
+from planstrip.transcripts.detect import format_of, is_head, unknown
 from planstrip.transcripts.lines import Line, Lines, lines_of
 from planstrip.transcripts.records import Record, parse
 
 MARK_BYTES: Final = 256
-SHOWN_CHARS: Final = 80
+SHOWN_CHARS: Final = 80  # of a line that was passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Transcript:
     passed_over: int = 0
     first_passed_over: str | None = None
     _lines: Lines = field(init=False)
+    agent: str | None = None  # whose file it is, from the first line that says so
     _adapter: Adapter | None = None
+    _unclaimed: list[Line] = field(default_factory=list)  # what came before that line
     _mark: Mark | None = None
 
     def __post_init__(self) -> None:
@@ -64,6 +66,7 @@ class Transcript:
     def restart(self) -> None:
         """Read from the start next time, as after a batch that could not be stored."""
         self._lines, self._adapter, self._mark = lines_of(self.path), None, None
+        self.agent, self._unclaimed = None, []
         self.passed_over, self.first_passed_over = 0, None
 
     def events(self) -> Iterator[Adapted]:
@@ -84,30 +87,42 @@ class Transcript:
                             continue
                         if self._adapter is None:
                             yield from self._begin(line, record)
-                            assert self._adapter is not None
+                            if self._adapter is None:
+                                continue
                         if record is None:
                             self._pass_over(line)
                         else:
                             yield from self._adapter.take(record)
+                    if self._unclaimed and self._adapter is None:
+                        raise self._unknown()
                 finally:
                     self._mark = Mark.of(source, self._lines.offset)
         except OSError as error:
             raise UnreadableTranscript(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def _begin(self, line: Line, record: Record | None) -> Iterator[Adapted]:
-        """The first line decides whose file it is, also when the file has grown. Raises UnreadableTranscript."""
-        try:
-            format_ = detect(self.path, line)
-        except UnreadableTranscript:
-            self.restart()
-            raise
-        assert record is not None
-        self._adapter = format_.adapter(record, self.path)
+        """The first line that is claimed decides whose file it is. Raises UnreadableTranscript."""
+        found = format_of(line)
+        if found is None or record is None:
+            self._unclaimed.append(line)
+            if is_head(self._unclaimed):
+                raise self._unknown()
+            return
+        self.agent, self._adapter = found.agent, found.adapter(record, self.path)
+        for before in self._unclaimed:
+            self._pass_over(before)
         if (header := self._adapter.header) is not None:
             yield session_start(header)
+
+    def _unknown(self) -> UnreadableTranscript:
+        """The file is read from its start when it has grown."""
+        first = self._unclaimed[0]
+        self.restart()
+        return unknown(self.path, first)
 
     def _pass_over(self, line: Line) -> None:
         self.passed_over += 1
         if self.first_passed_over is None:
+            what = "does not parse" if parse(line.data) is None else "is no record of its agent"
             shown = ascii(line.data[:SHOWN_CHARS].decode(errors="replace"))[:SHOWN_CHARS]
-            self.first_passed_over = f"{self.path}: line {line.number} does not parse: {shown}"
+            self.first_passed_over = f"{self.path}: line {line.number} {what}: {shown}"
