@@ -550,3 +550,41 @@ def test_an_event_is_measured_as_its_whole_compact_json(shared_panel: Panel, key
     for size, status in ((262_144, 201), (262_145, 413)):
         event["data"] = {"a": "x" * (size - envelope)}
         assert shared_panel.append(session, event).status_code == status
+
+
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+def test_an_append_as_ndjson_keeps_to_its_expected_position(shared_panel: Panel) -> None:
+    session = new_session()
+    line = json.dumps(write("a=i")) + "\n"
+    address = f"/api/sessions/{session}/events?expected_position="
+    for position, status in ((1, 409), (0, 201), (0, 409), (1, 201)):
+        answer = shared_panel.client.post(f"{address}{position}", content=line, headers=NDJSON)
+        assert answer.status_code == status, answer.text
+    for bad in ("-1", "one", "1.0", "9" * 40, ""):
+        answer = shared_panel.client.post(f"{address}{bad}", content=line, headers=NDJSON)
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "expected_position")
+    assert len(shared_panel.events(session)) == 2
+
+
+def test_an_expected_position_in_the_address_of_a_json_append_is_refused(shared_panel: Panel) -> None:
+    session = new_session()
+    answer = shared_panel.client.post(
+        f"/api/sessions/{session}/events?expected_position=7", json={"events": [write("a=i")]}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith("expected_position belongs into the body")
+    assert shared_panel.events(session) == []
+
+
+@pytest.mark.parametrize("agent", ["", " ", "\ufeff\n"])
+def test_a_session_without_an_agents_name_is_refused(shared_panel: Panel, agent: str) -> None:
+    session = new_session()
+    opened = shared_panel.client.post("/api/sessions", json={"id": session, "agent": agent})
+    started = shared_panel.append(session, {"type": "session/start", "data": {"agent": agent}})
+    for answer, path in ((opened, "agent"), (started, "events[0].data.agent")):
+        assert answer.status_code == 422
+        assert [error["path"] for error in answer.json()["errors"]] == [path]
+        assert "agent must be a non-empty string, got string" in answer.json()["detail"]
+    assert shared_panel.events(session) == []

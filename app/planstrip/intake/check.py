@@ -8,7 +8,7 @@ from planstrip.errors import Invalid, TooLarge
 from planstrip.eventlog import DERIVED, Draft
 from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode, size_bytes
 from planstrip.intake.check_quick import quick_draft
-from planstrip.plan.todos import MAX_TODOS, Problem, invariant_problems, limit_problems
+from planstrip.plan.todos import MAX_TODOS, Problem, invariant_problems, limit_problems, trim
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -142,8 +142,11 @@ def _content_problems(event: Event) -> Iterator[Problem]:
             yield from limit_problems([todo.content for todo in todos])
             yield from limit_problems([item.content for item in omitted])
             yield from invariant_problems(todos)
-        case SessionStart(parent=parent) if parent is not None:
-            check_session_id(parent, "parent")
+        case SessionStart(agent=agent, parent=parent):
+            if not trim(agent):
+                yield Problem("agent", f"agent must be a non-empty string, got {shown(agent)}")
+            if parent is not None:
+                check_session_id(parent, "parent")
 
 
 def _problem(fault: Any, path: str) -> Problem:

@@ -24,6 +24,7 @@ from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 
 START_KEYS: Final = ("id", "agent", "title", "cwd", "parent", "parent_call")
+MAX_DIGITS: Final = 19
 BATCH_KEYS: Final = ("events", "expected_position")
 
 
@@ -44,17 +45,22 @@ async def post_session(request: Request) -> Response:
 
 
 async def post_events(request: Request, session: str) -> Response:
-    """Append events, all of them or none."""
+    """Append events, all of them or none; as JSON, or as NDJSON, an event a line, with `?expected_position=`."""
     check_session_id(session)
     media_type = payload.content_type(request, payload.JSON, payload.NDJSON)
     text = payload.text_of(await payload.read_body(request))
-    expected = None
+    expected: object = request.query_params.get("expected_position")
+    if isinstance(expected, str) and expected.isdecimal() and len(expected) < MAX_DIGITS:
+        expected = int(expected)
     values: object
     if media_type == payload.NDJSON:
         values = _lines(text)
     else:
         body = payload.parse_object(text)
         _refuse_unknown(body, BATCH_KEYS)
+        if expected is not None:
+            message = "expected_position belongs into the body; in the address it is for NDJSON alone"
+            raise Invalid(message, [Problem("expected_position", message)])
         values, expected = body.get("events"), body.get("expected_position")
     if expected is not None and (not isinstance(expected, int) or isinstance(expected, bool) or expected < 0):
         message = f"expected_position must be an integer from 0, got {shown(expected)}"
