@@ -46,3 +46,26 @@ def test_the_page_asks_no_other_host(shared_panel: Panel) -> None:
     text = shared_panel.client.get("/docs").text
     assert not re.findall(r'(?:src|href|action)="(?:https?:)?//', text)
     assert "cdn" not in text
+
+
+def test_a_hooks_body_and_answer_are_described(shared_panel: Panel) -> None:
+    document = shared_panel.client.get("/openapi.json").json()
+    hook = document["paths"]["/api/hooks/{agent}"]["post"]
+    assert hook["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/HookBody")
+    schemas = document["components"]["schemas"]
+    assert {"session_id", "hook_event_name", "tool_input", "transcript_path"} <= set(schemas["HookBody"]["properties"])
+    names = next(given["schema"]["enum"] for given in hook["parameters"] if given["name"] == "agent")
+    assert {"claude", "claude-code", "dsh", "opencode"} <= set(names)
+    for name in names:
+        answer = shared_panel.client.post(f"/api/hooks/{name}", json={"session_id": "described", "sessionID": "x"})
+        assert answer.status_code in (200, 422)
+        if answer.status_code == 200:
+            assert set(answer.json()) == set(schemas["HookAnswer"]["properties"])
+    assert {"200", "202", "4XX"} == set(hook["responses"])
+    assert "HookBody" in shared_panel.client.get("/docs").text
+
+
+def test_an_append_as_ndjson_is_described(shared_panel: Panel) -> None:
+    append = shared_panel.client.get("/openapi.json").json()["paths"]["/api/sessions/{session}/events"]["post"]
+    assert set(append["requestBody"]["content"]) == {"application/json", "application/x-ndjson"}
+    assert [given["name"] for given in append["parameters"] if given["in"] == "query"] == ["expected_position"]

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from planstrip.hooks.names import AGENTS, ALIASES
 from planstrip.intake import tool
 from planstrip.parts import parts_of
 from planstrip.web import schemas
@@ -18,6 +19,7 @@ from planstrip.web.pages import frame, html, language
 
 SESSION: Final = "/api/sessions/{session}"
 TODO_WRITE: Final = f"{SESSION}/todo_write"
+HOOKS: Final = "/api/hooks/{agent}"
 REF: Final = "#/components/schemas/{model}"
 
 
@@ -38,6 +40,7 @@ SHAPES: Final[dict[tuple[str, str], Shape]] = {
     ("post", TODO_WRITE): Shape(schemas.ToolAnswer, schemas.TodoWriteBody),
     ("get", f"{SESSION}/plan"): Shape(schemas.PlanAnswer),
     ("post", f"{SESSION}/retire"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
+    ("post", HOOKS): Shape(schemas.HookAnswer, schemas.HookBody),
     ("post", f"{SESSION}/restore"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
     ("post", f"{SESSION}/dismiss"): Shape(schemas.PlanAnswer, schemas.DismissBody),
 }
@@ -63,6 +66,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         described["paths"][TODO_WRITE] = {"post": _todo_write()}  # a bare route, which FastAPI does not see
         for (method, path), shape in SHAPES.items():
             _shape(described["paths"][path][method], shape)
+        _add_what_types_do_not_say(described["paths"])
         described.setdefault("components", {})["schemas"] = _schemas()
         app.openapi_schema = described
     return app.openapi_schema
@@ -91,6 +95,18 @@ def _shape(operation: dict[str, Any], shape: Shape) -> None:
     if shape.body is not None:
         content = {"application/json": {"schema": _ref(shape.body)}}
         operation["requestBody"] = {"required": shape.body is not schemas.ViewerBody, "content": content}
+
+
+def _add_what_types_do_not_say(paths: dict[str, Any]) -> None:
+    append, hook = paths[f"{SESSION}/events"]["post"], paths[HOOKS]["post"]
+    append["requestBody"]["content"]["application/x-ndjson"] = {"schema": _ref(schemas.EventBody)}
+    append["parameters"].append(
+        {"name": "expected_position", "in": "query", "description": "For NDJSON alone.", "schema": {"type": "integer"}}
+    )
+    hook["responses"]["202"] = hook["responses"]["200"] | {"description": "Its transcript is read instead"}
+    for parameter in hook["parameters"]:
+        if parameter["name"] == "agent":
+            parameter["schema"] = {"type": "string", "enum": sorted(AGENTS | ALIASES.keys())}
 
 
 def _refusal() -> dict[str, Any]:

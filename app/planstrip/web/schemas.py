@@ -54,6 +54,34 @@ class DismissBody(ViewerBody):
     content: str = Field(description="The dropped to-do's content, as it was listed.")
 
 
+class HookBody(BaseModel):
+    """What the agent's own hook gives, unchanged; every other key is kept too. opencode and dsh send their events."""
+
+    model_config = ConfigDict(extra="allow")
+
+    session_id: str | None = Field(default=None, description="The agent's own id of the session; opencode's is inside.")
+    hook_event_name: str | None = Field(default=None, examples=["PostToolUse"])
+    transcript_path: str | None = Field(default=None, description="Where it can be read here, it is read instead.")
+    cwd: str | None = None
+    agent_id: str | None = Field(default=None, description="The subagent's; its calls go to a session of its own.")
+    prompt: str | None = None
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    tool_input: Any = None
+    tool_response: Any = None
+    type: str | None = Field(default=None, description="opencode: the bus event, with its properties.")
+    properties: dict[str, Any] | None = None
+    event: dict[str, Any] | None = Field(
+        default=None, description="dsh: the session's event, as its transcript has it."
+    )
+
+
+class HookAnswer(BaseModel):
+    session: str
+    recorded: int = Field(description="How many events were new.")
+    woken: bool = Field(description="Whether its transcript is read here instead; the status is then 202.")
+
+
 class CountsAnswer(BaseModel):
     completed: int
     in_progress: int
