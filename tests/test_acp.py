@@ -105,6 +105,8 @@ def test_a_session_that_is_loaded_by_another_process_goes_on(panel: Panel, datab
             worked(process, "fake-twice")
             process.communicate(timeout=TIMEOUT_S)
     assert recorded(panel, "fake-twice") == EXPECTED * 2
+    starts = [event["data"]["turn"] for event in panel.events("fake-twice") if event["type"] == "turn/start"]
+    assert starts == [1, 2]
 
 
 def test_every_byte_passes_as_it_came(database: Path) -> None:

@@ -1,7 +1,9 @@
 """Across doors nothing is shown twice: hooks and transcripts of the same run, in every order (spec.md §2)."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -9,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from planstrip.intake.acp import Sink
 from planstrip.intake.imports import import_file, import_paths, take_new
+from planstrip.transcripts.acp import AcpWire
 from planstrip.transcripts.deepseek_harness import BETWEEN_TURN_AND_PROMPT
 from planstrip.transcripts.records import iso_time_at
 from planstrip.transcripts.sources import source_of
@@ -246,3 +250,87 @@ def test_dshs_plugin_and_its_transcript_tell_a_session_once(
         assert isinstance(plans, list) and isinstance(wanted_plans, list)  # noqa: PT018 - for mypy
         assert all(plan in plans for plan in wanted_plans)
     assert found == wanted
+
+
+WIRE = FIXTURES / "acp" / "qwen-acp-wire.jsonl"
+BEHIND = "20c8cd7e-b9ca-4197-a937-4818712c27d7"
+START = 1_796_000_000_000
+
+
+def wire_events(name: str, turns: int = 0) -> Events:
+    """What `planstrip acp` posts of the recorded connection, a second between its messages."""
+    wire = AcpWire(name, turns_of=lambda _: turns)
+    found: Events = []
+    for number, line in enumerate(WIRE.read_bytes().splitlines()):
+        record = json.loads(line)
+        for event in wire.hear(record["dir"], record["msg"], START + number * 1_000):
+            found.append({"type": event.type, "data": event.data, "time": event.time, "key": event.key})
+    return found
+
+
+def transcript_of(events: Events, path: Path) -> Path:
+    """The chat file that Qwen Code writes of the same turns: other ids, its own tool, a little later."""
+    common: Payload = {"sessionId": BEHIND, "cwd": "/home/user/project", "version": "0.24.4"}
+    with path.open("a") as target:
+        for event in events:
+            at = datetime.fromtimestamp((event["time"] + 40) / 1000, UTC).isoformat()
+            row = common | {"timestamp": at, "uuid": str(uuid.uuid4())}
+            todos = event["data"].get("todos")
+            if event["type"] == "turn/start":
+                parts: list[Payload] = [{"text": event["data"]["prompt"]}]
+                row |= {"type": "user", "provenance": "real_user", "message": {"role": "user", "parts": parts}}
+            elif event["type"] == "todo/write":
+                call = {"id": f"call_{uuid.uuid4().hex}", "name": "todo_write", "args": {"todos": todos}}
+                said = row | {"uuid": str(uuid.uuid4()), "type": "assistant", "provenance": "assistant_output"}
+                target.write(json.dumps(said | {"message": {"parts": [{"functionCall": call}]}}) + "\n")
+                answer = {"id": call["id"], "name": "todo_write", "response": {"output": "ok"}}
+                row |= {"type": "tool_result", "message": {"parts": [{"functionResponse": answer}]}}
+                row["toolCallResult"] = {"callId": call["id"], "status": "success", "resultDisplay": {"todos": todos}}
+            elif event["type"] == "turn/end":
+                row |= {"type": "assistant", "message": {"parts": [{"text": "Done."}]}}
+            else:
+                continue
+            target.write(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_session_that_a_wire_and_its_agents_own_file_tell_is_shown_once(
+    panel: Panel, tmp_path: Path, is_live: bool
+) -> None:
+    events = wire_events("acp-one")
+    path = tmp_path / "chat.jsonl"
+    source = source_of(path)
+    for event in events:
+        panel.append(BEHIND, event)
+        transcript_of([event], path)
+        if is_live:
+            assert take_new(panel.parts.writer, source).failure is None
+    report = import_file(panel.parts.writer, path)
+    assert (report.failure, report.problems) == (None, ())
+    found = [event for event in panel.events(BEHIND) if event["type"] != "session/start"]
+    assert [event["data"] for event in found] == [event["data"] for event in events[1:]]
+
+
+def test_turns_before_a_wire_are_kept_and_counted_on(panel: Panel, tmp_path: Path) -> None:
+    """Begun in a terminal, read from its file, then loaded by an editor, and gone on with in the terminal."""
+    path = tmp_path / "chat.jsonl"
+    before = wire_events("before")
+    transcript_of(before, path)
+    import_file(panel.parts.writer, path)
+    sink = Sink(panel.url, "sqlite:///unused")
+    assert sink.turns_of(BEHIND) == 2
+    assert sink.turns_of("a-session-that-is-not-there") == 0
+    wire = wire_events("acp-two", sink.turns_of(BEHIND))
+    for event in wire:
+        event["time"] += 3_600_000
+    panel.append(BEHIND, *wire)
+    after = [event | {"time": event["time"] + 7_200_000} for event in before]
+    transcript_of([event for event in wire if event["type"] != "session/start"], path)
+    transcript_of(after, path)
+    for _ in range(2):
+        assert import_file(panel.parts.writer, path).failure is None
+    turns = [event["data"]["turn"] for event in panel.events(BEHIND) if event["type"] == "turn/start"]
+    assert turns == [1, 2, 3, 4, 5, 6]
+    assert len([event for event in panel.events(BEHIND) if event["type"] == "todo/write"]) == 6
+    assert panel.plan(BEHIND)["todos"] == (final(panel.events(BEHIND)) or None)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
 from planstrip.hooks.names import DEFAULT_URL, panel_url
-from planstrip.transcripts.acp import AcpWire
+from planstrip.transcripts.acp import LIVE, AcpWire
 from planstrip.transcripts.adapter import Adapted
-from planstrip.transcripts.records import parse
+from planstrip.transcripts.records import list_at, parse, text_at, whole_at
 
 if TYPE_CHECKING:
     from planstrip.writer import Writer
@@ -25,7 +25,12 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 BATCH: Final = 200
 RUN: Final = 50
 TIMEOUT_S: Final = 5.0
+OK: Final = 200
 TAKEN: Final = 201
+ABSENT: Final = 404
+PAGE: Final = 500
+MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024  # a page of the largest events
+COUNT_S: Final = 3.0
 REFUSED: Final = (400, 409, 413, 422)
 RETRY_S: Final = 5.0  # before a server that was not there is asked again
 FINISH_S: Final = 3.0  # at the end, for what is left
@@ -65,7 +70,7 @@ class Recorder:
             self._thread.join(FINISH_S)
 
     def _run(self) -> None:
-        wire = AcpWire(f"acp-{secrets.token_hex(6)}")
+        wire = AcpWire(f"{LIVE}{secrets.token_hex(6)}", turns_of=self.sink.turns_of)
         splitters: dict[str, Splitter] = {}
         is_over = False
         while not is_over:
@@ -135,27 +140,62 @@ class Sink:
             self._writer.stop()
             self._writer.engine.dispose()
 
+    def turns_of(self, session: str) -> int:
+        """How many turns are recorded of it; as far as they could be counted in time."""
+        deadline = time.monotonic() + COUNT_S
+        path = f"/api/sessions/{quote(session, safe='')}/events?limit={PAGE}&after="
+        count, after = 0, 0
+        while time.monotonic() < deadline:
+            status, body = self._ask("GET", f"{path}{after}", None)
+            if status not in (OK, ABSENT):
+                return count or self._turns_stored(session)
+            page = parse(body) or {}
+            found = list_at(page, "events") or []
+            count += sum(text_at(event, "type") == "turn/start" for event in found)
+            following = whole_at(page, "next")
+            if following is None:
+                return count
+            after = following
+        return count
+
+    def _turns_stored(self, session: str) -> int:
+        from sqlalchemy import func, select
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from planstrip.errors import PlanstripError
+        from planstrip.tables import events
+
+        query = select(func.count()).where(events.c.session == session, events.c.type == "turn/start")
+        try:
+            with self._opened().engine.connect() as connection:
+                return int(connection.execute(query).scalar_one())
+        except (PlanstripError, SQLAlchemyError):
+            return 0
+
     def _post(self, session: str, events: Sequence[Adapted]) -> int:
         """The panel's status; 0 where none answers."""
+        body = json.dumps({"events": [_as_json(event) for event in events]}).encode()
+        status, answer = self._ask("POST", f"/api/sessions/{quote(session, safe='')}/events", body)
+        return status if b"last_position" in answer or status != TAKEN else 0
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        """Status and body of an answer; 0 where none comes."""
         parts = urlsplit(self.server.rstrip("/"))
         is_tls = parts.scheme == "https"
         make = http.client.HTTPSConnection if is_tls else http.client.HTTPConnection
-        body = json.dumps({"events": [_as_json(event) for event in events]}).encode()
         headers = {"content-type": "application/json"}
         if token := (os.environ.get("PLANSTRIP_TOKEN") or "").strip():
             headers["authorization"] = f"Bearer {token}"
         try:
             connection = make(parts.hostname or "127.0.0.1", parts.port, timeout=TIMEOUT_S)
             try:
-                path = f"{parts.path}/api/sessions/{quote(session, safe='')}/events"
-                connection.request("POST", path, body, headers)
+                connection.request(method, f"{parts.path}{path}", body, headers)
                 answer = connection.getresponse()
-                is_ours = b"last_position" in answer.read(1024) or answer.status != TAKEN
-                return answer.status if is_ours else 0
+                return answer.status, answer.read(MAX_ANSWER_BYTES)
             finally:
                 connection.close()
         except (OSError, ValueError, http.client.HTTPException):
-            return 0
+            return 0, b""
 
     def _store(self, session: str, events: Sequence[Adapted]) -> None:
         from sqlalchemy.exc import SQLAlchemyError

@@ -26,10 +26,12 @@ from planstrip.events import (
     decode,
 )
 from planstrip.tables import MARKED, events
+from planstrip.transcripts import acp
+from planstrip.transcripts.acp import LIVE
 
 HOOKS: Final = "hook/"  # how a door's keys begin
 MCP: Final = "mcp/"
-WIRES: Final = ("acp-", "acp:")  # live, and from a file
+WIRES: Final = (LIVE, f"{acp.AGENT}:")  # as it talks, and from a file
 UNNAMED: Final = "hook_"  # how the ids begin that the hooks' door gives
 NEAR_TURN_MS: Final = 2 * 60_000
 NEAR_CALL_MS: Final = 10 * 60_000

@@ -10,6 +10,7 @@ from planstrip.errors import ContradictingHeader
 from planstrip.eventlog import Append, Draft
 from planstrip.intake.check import check_session_id
 from planstrip.tables import events
+from planstrip.transcripts import acp
 from planstrip.transcripts.adapter import Header
 from planstrip.writer import Writer
 
@@ -18,7 +19,7 @@ def begin(writer: Writer, header: Header, draft: Draft) -> int:
     """Append the file's `session/start`, unless it stands there; how many events were new.
 
     Raises ContradictingHeader, and appends nothing, when the id belongs to a session of another header; Invalid for
-    an id that is none.
+    an id that is none. A wire does not name its agent: what stands behind it may be any.
     """
     check_session_id(header.session)
 
@@ -28,7 +29,7 @@ def begin(writer: Writer, header: Header, draft: Draft) -> int:
         if stored is not None:
             raise _contradiction(header, stored[0], stored[1])
         agent = projection.current(connection, session).outline.agent if head else None
-        if agent is not None and agent != header.agent:
+        if agent is not None and agent != header.agent and acp.AGENT not in (agent, header.agent):
             raise ContradictingHeader(
                 f"session {session!r} is stored as one of {agent!r}, the file says {header.agent!r}; it was left alone"
             )

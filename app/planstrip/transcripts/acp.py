@@ -3,7 +3,7 @@
 Keys: `acp:header`, `acp:TURN/CALL ID/TYPE`; a connection that is recorded live puts its own name in front.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from planstrip.transcripts.adapter import Adapted, Composer, Format, Header, ses
 from planstrip.transcripts.records import Record, at, joined_text, json_of, list_at, parse, text_at
 
 AGENT: Final = "acp"
+LIVE: Final = f"{AGENT}-"  # how the name of a connection begins that is recorded as it talks
 CLIENT: Final = "client->agent"
 SERVER: Final = "agent->client"
 OPENS: Final = ("session/new", "session/fork", "session/load", "session/resume")
@@ -34,12 +35,16 @@ class AcpSession:
     header: Header
     name: str
     is_replayed: bool = False  # between a request to load it and the answer: its history, which is not new
-    _composer: Composer = field(default_factory=lambda: Composer(AGENT))
+    turns: int = 0  # that the session had before this connection
+    _composer: Composer = field(init=False)
     _calls: Calls = field(default_factory=Calls)
     _plans: int = 0
     _standing: str | None = None
     _is_running: bool = False  # version 2: the agent has said so since the prompt
     _waits: bool = False
+
+    def __post_init__(self) -> None:
+        self._composer = Composer(AGENT, self.turns)
 
     def start_turn(self, prompt: object, time: int | None) -> Iterator[Adapted]:
         self._is_running = self._waits = False
@@ -113,11 +118,15 @@ class AcpSession:
 
 @dataclass(slots=True)
 class AcpWire:
-    """One connection. `name` tells its keys from those of others; a file's is always the same."""
+    """One connection. `name` tells its keys from those of others; a file's is always the same.
+
+    `turns_of`: how many turns a session had before it was opened here.
+    """
 
     name: str = AGENT
     header: Header | None = None  # of the session whose event was given last
     sessions: dict[str, AcpSession] = field(default_factory=dict)
+    turns_of: Callable[[str], int] = lambda _: 0
     _asked: dict[tuple[str, object], Record] = field(default_factory=dict)  # requests by sender and id
 
     @classmethod
@@ -194,7 +203,7 @@ class AcpWire:
         session = self.sessions.get(id_)
         if session is None:
             header = Header(id_, AGENT, f"{self.name}:header", None, cwd)
-            session = self.sessions[id_] = AcpSession(header, self.name)
+            session = self.sessions[id_] = AcpSession(header, self.name, turns=self.turns_of(id_))
             self.header = header
             yield replace(session_start(header), time=time)
         self.header = session.header
