@@ -63,10 +63,10 @@ class Pump:
     def run(self) -> None:
         with contextlib.suppress(OSError):
             while chunk := os.read(self.source, CHUNK_BYTES):
+                self.tee(chunk)  # first, or an answer may be heard before what it answers
                 rest = memoryview(chunk)
                 while rest:
                     rest = rest[os.write(self.target, rest) :]
-                self.tee(chunk)
         for let_go in self.ends:
             with contextlib.suppress(OSError):
                 let_go()
