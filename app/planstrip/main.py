@@ -14,6 +14,7 @@ from planstrip.db import open_engine, prepare
 from planstrip.follower import Follower
 from planstrip.intake.hooks import Hooks
 from planstrip.intake.mcp_http import McpEndpoint
+from planstrip.intake.mcp_owners import Owners
 from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
 from planstrip.refolding import refold_outdated
@@ -48,8 +49,9 @@ def create_app(settings: Settings) -> Guard:
         exception_handlers=failures.HANDLERS,
     )
     app.state.parts = parts
-    app.state.mcp = McpEndpoint(parts)
-    app.state.hooks = Hooks(parts)
+    owners = Owners()
+    app.state.mcp = McpEndpoint(parts, owners)
+    app.state.hooks = Hooks(parts, owners)
     guard = app.state.guard = Guard(Shortcut(app), settings)
     add_routes(app)
     return guard

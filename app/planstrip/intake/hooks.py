@@ -14,6 +14,7 @@ from planstrip.events import MAX_TIME_MS
 from planstrip.hooks.names import AGENTS, agent_of
 from planstrip.hooks.post import DELIVERY_HEADER, TIME_HEADER
 from planstrip.intake import payload as bodies
+from planstrip.intake.mcp_owners import Owners
 from planstrip.parts import Parts
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Hooks:
     """Made with the panel, loaded at the first hook: it needs every reader. What it starts ends with `stop`."""
 
     parts: Parts
+    owners: Owners
     _door: "Door | None" = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -35,7 +37,7 @@ class Hooks:
             if self._door is None:
                 from planstrip.intake.hooks_door import Door
 
-                self._door = Door.of(self.parts)
+                self._door = Door.of(self.parts, self.owners)
         return self._door.take(agent, payload, mark, time)
 
     def stop(self) -> None:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from planstrip.hooks.payload import NOTE
-from planstrip.intake.hooks_facts import Told
+from planstrip.intake import tool
+from planstrip.intake.hooks_facts import Called, Told
 from planstrip.intake.hooks_log import HookLog
 from planstrip.intake.hooks_open import read_dsh, read_opencode
 from planstrip.intake.hooks_read import read
 from planstrip.intake.hooks_wake import Readers, Where
+from planstrip.intake.mcp_owners import Owners
 from planstrip.parts import Parts
 from planstrip.transcripts.records import text_at
 
@@ -33,16 +35,18 @@ class Taken:
 class Door:
     hooks: HookLog
     readers: Readers
+    owners: Owners
     held: dict[str, list[Told]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, parts: Parts) -> "Door":
-        return cls(HookLog(parts.engine, parts.writer), Readers(parts.writer))
+    def of(cls, parts: Parts, owners: Owners) -> "Door":
+        return cls(HookLog(parts.engine, parts.writer), Readers(parts.writer), owners)
 
     def take(self, agent: str, payload: dict[str, Any], mark: str, time: int | None) -> Taken:
         """Raises Invalid for a payload that does not say whose it is, Unavailable."""
         told = _read(agent, payload, mark, time)
+        self._announce(told)
         if (cut := text_at(payload, NOTE, "cut_after")) is not None:
             log.warning("a hook of %s broke off after %r; what came before it was taken", agent, cut[:60])
         kind = text_at(payload, "hook_event_name") or text_at(payload, "type")
@@ -55,6 +59,12 @@ class Door:
             return Taken(told.session, 0, is_woken=True)
         recorded = sum(self.hooks.record(one) for one in [*held, *([told] if is_news else [])])
         return Taken(told.session, recorded, is_woken=False)
+
+    def _announce(self, told: Told) -> None:
+        """A subagent is about to call our own tool, whose door hears of the session that it works for."""
+        for fact in told.facts:
+            if isinstance(fact, Called) and told.parent is not None and fact.name.endswith(tool.NAME):
+                self.owners.note(fact.call_id, told.parent, told.session)
 
     def _hold(self, told: Told) -> None:
         """Until it shows whether the transcript comes."""

@@ -23,14 +23,14 @@ def new_call_id() -> str:
 
 def without_ours(engine: Engine, session: str, drafts: Sequence[Draft]) -> Sequence[Draft]:
     """The drafts without the calls that the MCP door has recorded; a result whose call is missing shows nowhere."""
-    if not any(_may_be_ours(draft) for draft in drafts):
+    if not any(may_be_ours(draft) for draft in drafts):
         return drafts
     with engine.connect() as connection:
         ids, lists = _recorded(connection, session)
-    return [draft for draft in drafts if not (_may_be_ours(draft) and _is_among(draft, ids, lists))]
+    return [draft for draft in drafts if not (may_be_ours(draft) and _is_among(draft, ids, lists))]
 
 
-def _may_be_ours(draft: Draft) -> bool:
+def may_be_ours(draft: Draft) -> bool:
     """Each agent puts the server's name before the tool's in its own way."""
     call = draft.event
     return isinstance(call, ToolCall) and call.name.endswith(TOOL) and call.name != TOOL

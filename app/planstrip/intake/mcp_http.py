@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from planstrip.intake.mcp_owners import Owners
 from planstrip.parts import Parts
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ class McpEndpoint:
     """An ASGI app. What it starts ends with `stop`."""
 
     parts: Parts
+    owners: Owners
     _transports: "asyncio.Future[Transports] | None" = None
     _task: "asyncio.Task[None] | None" = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -41,7 +43,7 @@ class McpEndpoint:
     async def _run(self, transports: "asyncio.Future[Transports]") -> None:
         """Holds the connections' tasks: they must end in the task that they began in."""
         try:
-            made = await asyncio.to_thread(_load, self.parts)
+            made = await asyncio.to_thread(_load, self.parts, self.owners)
         except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to who asked
             self._transports = None  # the next request tries again
             transports.set_exception(error)
@@ -51,7 +53,7 @@ class McpEndpoint:
             await self._stopping.wait()
 
 
-def _load(parts: Parts) -> "Transports":
+def _load(parts: Parts, owners: Owners) -> "Transports":
     from planstrip.intake.mcp_transports import transports
 
-    return transports(parts)
+    return transports(parts, owners)

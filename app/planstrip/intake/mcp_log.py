@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine, bindparam, func, select, text
@@ -16,6 +16,7 @@ from planstrip.events import ToolCall, decode, encode
 from planstrip.intake.check import check_data
 from planstrip.intake.mcp_caller import Caller
 from planstrip.intake.mcp_calls import KEYS, new_call_id
+from planstrip.intake.mcp_owners import Owners
 from planstrip.intake.record import record
 from planstrip.intake.tool import Way, todo_write
 from planstrip.plan.todos import Counts
@@ -49,6 +50,7 @@ class LoggedPlans:
     engine: Engine
     writer: Writer
     allow_parallel_in_progress: bool
+    owners: Owners = field(default_factory=Owners)
 
     async def policy(self) -> bool:
         return self.allow_parallel_in_progress
@@ -67,7 +69,7 @@ class LoggedPlans:
         except (ValueError, RecursionError) as error:
             return Reply(f"invalid arguments: they cannot be stored: {error!s:.100}", is_error=True)
         try:
-            known = await asyncio.to_thread(self._look, caller)
+            caller, known = await asyncio.to_thread(self._look_for_owner, caller)
             return Reply(await self._write(caller, arguments, raw, known))
         except PlanstripError as error:
             return Reply(error.detail, is_error=True)
@@ -100,6 +102,16 @@ class LoggedPlans:
     def _look(self, caller: Caller) -> "Known":
         with self.engine.connect() as connection:
             return look(connection, caller)
+
+    def _look_for_owner(self, caller: Caller) -> tuple[Caller, "Known"]:
+        """The caller, or the subagent of its session that really calls."""
+        with self.engine.connect() as connection:
+            child = None
+            if caller.call_id is not None and caller.agent == "claude-code":
+                child = self.owners.of(connection, caller.session, caller.call_id)
+            if child is not None:
+                caller = replace(caller, session=child, parent=caller.session, turn=None)
+            return caller, look(connection, caller)
 
     def _read(self, session: str) -> str | None:
         with self.engine.connect() as connection:

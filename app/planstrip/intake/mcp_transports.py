@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from planstrip.intake.mcp import Context, client_name, make_server, meta_of
 from planstrip.intake.mcp_caller import SESSION_HEADER, Caller, Given, digest, identify
 from planstrip.intake.mcp_log import LoggedPlans
+from planstrip.intake.mcp_owners import Owners
 from planstrip.intake.payload import MAX_BODY_BYTES
 from planstrip.parts import Parts
 
@@ -56,9 +57,9 @@ class Transports:
                 del self._opened[next(iter(self._opened))]
 
 
-def transports(parts: Parts) -> Transports:
+def transports(parts: Parts, owners: Owners) -> Transports:
     logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells every connection's id, which is good for writing
-    plans = LoggedPlans(parts.engine, parts.writer, parts.settings.allow_parallel_in_progress)
+    plans = LoggedPlans(parts.engine, parts.writer, parts.settings.allow_parallel_in_progress, owners)
     server = make_server(plans, _identify)
     common: dict[str, Any] = {"json_response": True, "max_request_body_size": MAX_BODY_BYTES}
     return Transports(

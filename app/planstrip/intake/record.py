@@ -15,6 +15,7 @@ from planstrip.events import SessionRewind, SessionStart, ViewerDismiss, ViewerR
 from planstrip.intake.across import without_told
 from planstrip.intake.check import check_session_id
 from planstrip.intake.mcp_calls import without_ours
+from planstrip.intake.mcp_owners import give_back
 from planstrip.plan.fold import Plan
 from planstrip.plan.todos import Problem
 from planstrip.writer import Writer
@@ -37,7 +38,9 @@ async def record(
 
 def take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> int:
     """Append what an agent wrote, in batches; returns how many events were new. Never raises Conflict for a key."""
-    return sum(writer.append_blocking(append).added for append in _taking_in(writer, session, drafts))
+    added = sum(writer.append_blocking(append).added for append in _taking_in(writer, session, drafts))
+    give_back(writer, session, drafts)
+    return added
 
 
 def begin_take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Callable[[], int]:
@@ -47,7 +50,9 @@ def begin_take_in(writer: Writer, session: str, drafts: Sequence[Draft]) -> Call
 
     def finish() -> int:
         added = sum(append.result().added for append in begun)
-        return added + sum(writer.append_blocking(append).added for append in appends)  # most often none
+        added += sum(writer.append_blocking(append).added for append in appends)  # most often none
+        give_back(writer, session, drafts)
+        return added
 
     return finish
 
