@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Select
 
+from planstrip.intake import across, hooks_others
 from planstrip.intake.acp import Sink
 from planstrip.intake.imports import import_file, import_paths, take_new
 from planstrip.transcripts.acp import AcpWire
@@ -334,3 +336,20 @@ def test_turns_before_a_wire_are_kept_and_counted_on(panel: Panel, tmp_path: Pat
     assert turns == [1, 2, 3, 4, 5, 6]
     assert len([event for event in panel.events(BEHIND) if event["type"] == "todo/write"]) == 6
     assert panel.plan(BEHIND)["todos"] == (final(panel.events(BEHIND)) or None)
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        (across._TOLD.params(session="s", since="hook/", until="hook0"), "uq_events_session_key (session=? AND key>?"),
+        (across._MARKED.params(session="s", type="turn/start"), "ix_events_marked (session=? AND type=?"),
+        (hooks_others._TURNS.params(session="s"), "ix_events_marked (session=? AND type=?"),
+    ],
+)
+def test_what_was_told_is_found_without_a_walk_through_the_session(
+    panel: Panel, query: Select[Any], index: str
+) -> None:
+    with panel.parts.engine.connect() as connection:
+        text = query.compile(connection, compile_kwargs={"literal_binds": True})
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all()
+    assert all(index in str(step) for step in plan), plan

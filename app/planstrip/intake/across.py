@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Select, bindparam, or_, select, text
+from sqlalchemy import Connection, Engine, Select, bindparam, select, text
 
 from planstrip.eventlog import Draft
 from planstrip.events import (
@@ -59,10 +59,13 @@ def without_told(engine: Engine, session: str, drafts: Sequence[Draft]) -> Seque
     if all(door_of(draft.key) != "transcript" for draft in drafts):
         return drafts
     with engine.connect() as connection:
-        told = read_rows(connection, _TOLD, {"session": session})
+        told = _told(connection, session)
         if not told:
             return drafts
-        marked = read_rows(connection, _MARKED, {"session": session})
+        types = ["turn/start", "turn/end", "todo/write"]
+        types += ["tool/call"] if any(_id_of(row.event) == UNNAMED for row in told) else []
+        marked = [r for type_ in types for r in read_rows(connection, _MARKED, {"session": session, "type": type_})]
+    marked.sort(key=lambda row: row.position)
     taking = _Taking(told, [row for row in marked if door_of(row.key) == "transcript"], _newest_turn(marked))
     return [left for draft in drafts if (left := taking.left_of(draft)) is not None]
 
@@ -112,10 +115,12 @@ class _Taking:
     _used: set[int] = field(default_factory=set)
     _keys: dict[str, Stored] = field(default_factory=dict)
     _left_out: set[str] = field(default_factory=set)  # ids of calls without one in the hook
+    _has_wires: bool = False
     _is_wires: bool | None = None  # whether the turn that is read is the wire's; None before the batch's first turn
 
     def __post_init__(self) -> None:
         self._keys = {row.key: row for row in self.own}
+        self._has_wires = any(door_of(row.key) == "wire" for row in self.told)
         for row in self.told:
             if isinstance(row.event, ToolCall | ToolResult | TodoWrite):
                 self._by_id.setdefault((type(row.event), _id_of(row.event)), []).append(row)
@@ -164,8 +169,8 @@ class _Taking:
                 return False
 
     def _of_wire(self, time: int | None) -> bool:
-        if self._is_wires is not None:
-            return self._is_wires
+        if self._is_wires is not None or not self._has_wires:
+            return self._is_wires is True
         starts = [row for row in (*self.told, *self.own) if isinstance(row.event, TurnStart)]
         before = [row for row in starts if time is None or row.time <= time + LATE_END_MS]
         newest = max(before, key=lambda row: row.time, default=None)
@@ -196,9 +201,10 @@ class _Taking:
             return True
         if self._twin(row for row in self._candidates(result) if is_same(result, time, row)) is not None:
             return True
-        has_unnamed = (ToolCall, UNNAMED) in self._by_id
-        calls = {row.event.call_id for row in (*self.told, *self.own) if isinstance(row.event, ToolCall)}
-        return has_unnamed and result.call_id not in calls
+        if (ToolCall, UNNAMED) not in self._by_id:
+            return False
+        rows = (row for row in (*self.told, *self.own) if isinstance(row.event, ToolCall))
+        return all(row.call_id != result.call_id for row in rows)
 
     def _has_list(self, write: TodoWrite, time: int | None) -> bool:
         """A list that is told is told again where an older one has come after it: the newest must stand at the end."""
@@ -250,6 +256,15 @@ def _newest_turn(rows: Sequence[Stored]) -> Stored | None:
     return next((row for row in reversed(rows) if isinstance(row.event, TurnStart)), None)
 
 
+def _told(connection: Connection, session: str) -> list[Stored]:
+    """What hooks and wires have told, in order."""
+    told: list[Stored] = []
+    for start in (HOOKS, *WIRES):
+        until = start[:-1] + chr(ord(start[-1]) + 1)
+        told += read_rows(connection, _TOLD, {"session": session, "since": start, "until": until})
+    return sorted(told, key=lambda row: row.position)
+
+
 def read_rows(connection: Connection, query: Select[Any], parameters: Mapping[str, object]) -> list[Stored]:
     """The rows of a query for `COLUMNS`."""
     rows = connection.execute(query, parameters)
@@ -259,18 +274,8 @@ def read_rows(connection: Connection, query: Select[Any], parameters: Mapping[st
 COLUMNS: Final = (events.c.key, events.c.position, events.c.time, events.c.type, events.c.data)
 _TYPES: Final = ("session/start", "turn/start", "turn/end", "tool/call", "tool/result", "todo/write")
 _IN: Final = events.c.session == bindparam("session")
-_TOLD: Final = (
-    select(*COLUMNS)
-    .where(
-        _IN,
-        # Ranges up to the character that follows the prefix's last, so that the index of keys serves.
-        or_(*(events.c.key.between(start, start[:-1] + chr(ord(start[-1]) + 1)) for start in (HOOKS, *WIRES))),
-        events.c.type.in_(_TYPES),
-    )
-    .order_by(events.c.position)
+# Not in order: SQLite would then walk the whole session, where the index of keys finds the few.
+_TOLD: Final = select(*COLUMNS).where(
+    _IN, events.c.key >= bindparam("since"), events.c.key < bindparam("until"), events.c.type.in_(_TYPES)
 )
-_MARKED: Final = (
-    select(*COLUMNS)
-    .where(_IN, text(MARKED), events.c.type.in_(("turn/start", "turn/end", "tool/call", "todo/write")))
-    .order_by(events.c.position)
-)
+_MARKED: Final = select(*COLUMNS).where(_IN, text(MARKED), events.c.type == bindparam("type"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, text
@@ -23,10 +24,10 @@ from planstrip.intake.hooks_facts import Called
 from planstrip.tables import MARKED, events
 
 NEWEST: Final = 100
-MAX_NEAR: Final = 2_000
+MANY: Final = 2_000
 
 
-@dataclass(slots=True)
+@dataclass
 class Others:
     """`at`: when the hook ran, None where nobody says. `is_open`: a turn is."""
 
@@ -37,7 +38,7 @@ class Others:
 
     def has_turn(self, label: str) -> bool:
         """Whether another door has begun this very turn: at the same time, or it is the open one."""
-        for start in self._near("turn/start"):
+        for start in self.turns:
             if door_of(start.key) in ("hook", "mcp") or not isinstance(start.event, TurnStart):
                 continue
             is_near = self.at is not None and abs(self.at - start.time) <= NEAR_TURN_MS
@@ -46,9 +47,15 @@ class Others:
                 return True
         return False
 
+    @cached_property
+    def turns(self) -> list[Stored]:
+        """Every turn's start, in order."""
+        found = read_rows(self.connection, _TURNS, {"session": self.session})
+        return sorted(found, key=lambda row: row.position)
+
     @property
     def newest_turn(self) -> Stored | None:
-        return next(iter(self._newest("turn/start", 1)), None)
+        return self.turns[-1] if self.turns else None
 
     @property
     def is_past(self) -> bool:
@@ -110,12 +117,14 @@ class Others:
     def _near(self, type_: str) -> list[Stored]:
         """The newest, and those of the time when the hook ran: it may have waited in a spool."""
         found = self._newest(type_, NEWEST)
-        if self.at is None:
+        since = None if self.at is None else self.at - NEAR_CALL_MS
+        if since is None or len(found) < NEWEST or found[-1].time < since:
             return found
-        window = {"since": self.at - NEAR_CALL_MS, "until": self.at + NEAR_CALL_MS}
-        then = read_rows(self.connection, _THEN, self._named(type_) | window | {"limit": MAX_NEAR})
-        known = {row.position for row in found}
-        return found + [row for row in then if row.position not in known]
+        found = self._newest(type_, MANY)
+        if len(found) < MANY or found[-1].time < since:
+            return found
+        window = {"since": since, "until": since + 2 * NEAR_CALL_MS, "limit": MANY}
+        return found + read_rows(self.connection, _THEN, self._named(type_) | window)
 
     def _newest(self, type_: str, limit: int) -> list[Stored]:
         return read_rows(self.connection, _NEWEST, self._named(type_) | {"limit": limit})
@@ -124,7 +133,10 @@ class Others:
         return {"session": self.session, "type": type_}
 
 
+_IS_START: Final = events.c.type == "turn/start"
 _OF_TYPE: Final = (events.c.session == bindparam("session"), text(MARKED), events.c.type == bindparam("type"))
+# Not in order: SQLite would then walk the whole session, where the index finds the few.
+_TURNS: Final = select(*COLUMNS).where(events.c.session == bindparam("session"), text(MARKED), _IS_START)
 _NEWEST: Final = select(*COLUMNS).where(*_OF_TYPE).order_by(events.c.position.desc()).limit(bindparam("limit"))
 _THEN: Final = (
     select(*COLUMNS)
