@@ -25,6 +25,7 @@ from planstrip.events import (
     TurnWait,
     decode,
 )
+from planstrip.intake.check import check_data
 from planstrip.tables import MARKED, events
 from planstrip.transcripts import acp
 from planstrip.transcripts.acp import LIVE
@@ -131,8 +132,13 @@ class _Taking:
         known = self._keys.get(draft.key or "")
         if known is not None:
             return self._again(draft, known)
-        if self._is_told(draft, draft.event):
-            return None
+        if isinstance(draft.event, TurnStart):
+            twin = self._twin(row for row in self.told if _is_turn(draft.event, draft.time, row))
+            self._is_wires = twin is not None and door_of(twin.key) == "wire"
+            return self._kept(draft) if twin is None else self._cleared(draft, twin)
+        return None if self._is_told(draft, draft.event) else self._kept(draft)
+
+    def _kept(self, draft: Draft) -> Draft:
         if isinstance(draft.event, TurnStart | ToolCall | TodoWrite):
             last = max(self.own[-1].position if self.own else 0, self.told[-1].position)
             kept = Stored(draft.key or "", last + 1, draft.time or 0, draft.event)
@@ -143,17 +149,26 @@ class _Taking:
 
     def _again(self, draft: Draft, known: Stored) -> Draft | None:
         """Of an event that a hook has told under its record's own key (dsh's), or that was taken in before."""
-        if isinstance(draft.event, TurnStart | TurnEnd):
-            return None  # its turn may have another number: the hook did not see the first ones
+        if isinstance(draft.event, TurnStart):  # its turn may have another number: the hook did not see the first ones
+            return self._cleared(draft, known)
+        if isinstance(draft.event, TurnEnd):
+            return None
         if isinstance(draft.event, TodoWrite) and self._is_outrun(known, draft.time):
             return replace(draft, key=f"{draft.key}~again")
         return draft
 
+    def _cleared(self, draft: Draft, told: Stored) -> Draft | None:
+        """Of a turn that is told nothing, unless a finished list has come after it that it would have cleared."""
+        writes = [row for row in (*self.told, *self.own) if isinstance(row.event, TodoWrite)]
+        newest = max(writes, key=lambda row: row.position, default=None)
+        if newest is None or newest.position < told.position or draft.time is None or newest.time >= draft.time:
+            return None
+        todos = newest.event.todos if isinstance(newest.event, TodoWrite) else ()
+        if not todos or not all(todo.status == "completed" for todo in todos):
+            return None
+        return self._kept(check_data("todo/write", {"todos": []}, time=draft.time, key=f"{draft.key}~cleared"))
+
     def _is_told(self, draft: Draft, event: Event) -> bool:
-        if isinstance(event, TurnStart):
-            twin = self._twin(row for row in self.told if _is_turn(event, draft.time, row))
-            self._is_wires = twin is not None and door_of(twin.key) == "wire"
-            return twin is not None
         if isinstance(event, IN_TURN) and self._of_wire(draft.time):
             return True
         match event:
