@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from planstrip.errors import UnreadableTranscript
-from planstrip.transcripts import acp, claude_code, codex, deepseek_harness, gemini_cli, kimi, qwen_code
+from planstrip.transcripts import acp, claude_code, codex, deepseek_harness, gemini_cli, kimi, langchain, qwen_code
 from planstrip.transcripts.adapter import Format
 from planstrip.transcripts.lines import Line, lines_of
 from planstrip.transcripts.opencode_database import is_database
@@ -19,6 +19,7 @@ FORMATS: Final = (
     gemini_cli.FORMAT,
     qwen_code.FORMAT,
     kimi.FORMAT,
+    langchain.FORMAT,
     acp.FORMAT,
 )
 SUFFIXES: Final = (".jsonl", ".jsonl.zstd")
@@ -67,7 +68,7 @@ def unknown(path: Path, line: Line) -> UnreadableTranscript:
 
 
 def shown(line: Line) -> str:
-    return ascii(line.data[:60].decode(errors="replace"))[:80]
+    return ascii(line.data[:50].decode(errors="replace"))[:70]
 
 
 def format_of(line: Line) -> Format | None:
