@@ -55,6 +55,26 @@ class Agent:
     def change_part(self, id_: str, **data: Any) -> None:
         self._change("part", id_, data)
 
+    def revert(self, session: str, message: str, part: str | None = None) -> None:
+        """As `POST /session/:id/revert` leaves it; the rows stay."""
+        data = {"messageID": message} | ({"partID": part} if part else {}) | {"snapshot": "f9d536a3", "diff": ""}
+        self.connection.execute("UPDATE session SET revert = ? WHERE id = ?", (json.dumps(data), session))
+
+    def unrevert(self, session: str) -> None:
+        self.connection.execute("UPDATE session SET revert = NULL WHERE id = ?", (session,))
+
+    def clean_up(self, session: str) -> None:
+        """What the next prompt does first: the rows that were reverted go."""
+        (raw,) = self.connection.execute("SELECT revert FROM session WHERE id = ?", (session,)).fetchone()
+        revert = json.loads(raw)
+        message, part = revert["messageID"], revert.get("partID")
+        first = f"{message}\0" if part else message  # a message of which parts stay, stays
+        self.connection.execute("DELETE FROM part WHERE session_id = ? AND message_id >= ?", (session, first))
+        self.connection.execute("DELETE FROM message WHERE session_id = ? AND id >= ?", (session, first))
+        if part:
+            self.connection.execute("DELETE FROM part WHERE message_id = ? AND id >= ?", (message, part))
+        self.unrevert(session)
+
     def title(self, session: str, title: str) -> None:
         self.connection.execute("UPDATE session SET title = ? WHERE id = ?", (title, session))
 

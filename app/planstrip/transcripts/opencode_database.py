@@ -14,6 +14,7 @@ from planstrip.errors import UnreadableTranscript
 from planstrip.events import MAX_TIME_MS
 from planstrip.transcripts.adapter import Adapted, Header, session_start
 from planstrip.transcripts.opencode import AGENT, Message, OpencodeSession
+from planstrip.transcripts.opencode_reverts import Revert, pending_reverts
 from planstrip.transcripts.records import parse
 
 MAGIC: Final = b"SQLite format 3\0"
@@ -51,6 +52,7 @@ class OpencodeDatabase:
         default_factory=dict
     )  # table -> its last rowid that was read, and its id
     _stamps: dict[str, tuple[object, ...]] = field(default_factory=dict)  # a message that is not over -> how it stood
+    _reverts: dict[str, Revert] = field(default_factory=dict)  # by session; those that can still be undone
 
     @property
     def offset(self) -> int:
@@ -86,10 +88,16 @@ class OpencodeDatabase:
         if any(not _still(connection, table, mark) for table, mark in self._marks.items()):
             self.restart()
         marks = {table: _mark(connection, table) for table in sorted(TABLES)}
-        changed = self._changed(connection)
+        reverts = pending_reverts(connection)
+        final = {
+            id_: revert for id_, revert in self._reverts.items() if id_ not in reverts and revert.is_final(connection)
+        }
+        changed: dict[str, set[str]] = {id_: set() for id_ in final}
+        changed |= self._changed(connection)
         for session, messages in changed.items():
             if isinstance(session, str) and session not in self._left:
-                yield from self._session(connection, session, messages)
+                yield from self._session(connection, session, messages, final.get(session))
+        self._reverts = reverts
         self._marks = {table: mark for table, mark in marks.items() if mark is not None}
         self._forget()
 
@@ -119,7 +127,9 @@ class OpencodeDatabase:
                 yield owners[message], message
         self._stamps = stamps
 
-    def _session(self, connection: sqlite3.Connection, id_: str, messages: set[str]) -> Iterator[Adapted]:
+    def _session(
+        self, connection: sqlite3.Connection, id_: str, messages: set[str], revert: Revert | None
+    ) -> Iterator[Adapted]:
         query = "SELECT parent_id, directory, title, time_created, time_updated FROM session WHERE id = ?"
         row = connection.execute(query, (id_,)).fetchone()
         if row is None:
@@ -134,6 +144,9 @@ class OpencodeDatabase:
         self.header = session.header
         if is_new:
             yield session_start(session.header)
+        if revert is not None:
+            key = f"{AGENT}:{revert.id}/session/rewind"
+            yield Adapted("session/rewind", {}, _whole(updated), key, before=revert.before)
         yield from session.name(_text(title), _whole(updated))
         query = "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id"
         for (message_id,) in connection.execute(query, (id_,)).fetchall():
