@@ -5,15 +5,17 @@ from typing import Final
 
 import pytest
 
-from planstrip.events import SessionStart
-from planstrip.transcripts.gemini_cli import FORMAT
+from planstrip.events import SessionStart, ToolCall
+from planstrip.transcripts.gemini_cli import FORMAT, PLAN_TOOLS
 from tests.intake.conftest import Store
 from tests.transcripts.walking import FIXTURES, Told, Walk, expected_of
 
 
 class TestItsSamples(Walk):
     agent = "gemini-cli"
-    plan_tool = "write_todos"
+
+    def is_plan(self, call: ToolCall) -> bool:
+        return call.name in PLAN_TOOLS
 
 
 PLACE: Final = Path("/chats/parent/session.jsonl")
@@ -147,3 +149,33 @@ def test_messages_that_were_taken_back_are_new_when_they_come_again() -> None:
 
 def test_a_summary_names_the_session() -> None:
     assert [event.data for event in adapted({"$set": {"summary": "Fix the parser"}})] == [{"title": "Fix the parser"}]
+
+
+def tracked(id_: str, name: str, output: str, **args: object) -> dict[str, object]:
+    response = {"functionResponse": {"response": {"output": output}}}
+    return {"id": id_, "name": f"tracker_{name}_task", "args": args, "status": "success", "result": [response]}
+
+
+def lists(*calls: dict[str, object]) -> list[object]:
+    return [event.data["todos"] for event in adapted(model("m", "", *calls)) if event.type == "todo/write"]
+
+
+def test_each_change_of_a_tracked_task_tells_the_whole_list() -> None:
+    first = tracked("a", "create", "Created task d76419: Alpha", title="Alpha")
+    second = tracked("b", "create", "Created task 0f0f0f: Beta", title="Beta")
+    closed = tracked("c", "update", "Updated task d76419. Status: closed", id="d76419", status="closed")
+    named = tracked("d", "update", "Updated task 0f0f0f. Status: open", id="0f0f0f", title="Gamma")
+    assert lists(first, second, closed, named)[-1] == [
+        {"content": "Alpha", "status": "completed"},
+        {"content": "Gamma", "status": "pending"},
+    ]
+    assert len(lists(first, second, closed, named)) == 4
+
+
+def test_what_names_no_task_of_the_session_changes_no_list() -> None:
+    missing = tracked("a", "update", "Task with ID ffffff not found.", id="d76419", status="closed")
+    missing["status"] = "error"
+    created = tracked("d", "create", "Created task d76419: Alpha", title="Alpha")
+    strange = tracked("b", "update", "Updated task ffffff. Status: closed", id="ffffff", status="closed")
+    unnamed = tracked("c", "create", "Created.", title="Alpha")
+    assert lists(created, missing, strange, unnamed) == lists(created)

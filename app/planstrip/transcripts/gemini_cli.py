@@ -11,10 +11,13 @@ from typing import Final
 
 from planstrip.plan.outline import first_line
 from planstrip.transcripts.adapter import Adapted, Composer, Format, Header
+from planstrip.transcripts.gemini_cli_tracker import TOOLS as TRACKER_TOOLS
+from planstrip.transcripts.gemini_cli_tracker import Tracker
 from planstrip.transcripts.records import Record, at, iso_time_at, json_of, list_at, text_at
 
 AGENT: Final = "gemini-cli"
 PLAN_TOOL: Final = "write_todos"
+PLAN_TOOLS: Final = TRACKER_TOOLS | {PLAN_TOOL}
 SETTLED: Final = frozenset({"success", "error", "cancelled"})
 INJECTED: Final = ("<session_context>", "<state_snapshot>")  # the context; what a compression leaves
 
@@ -43,6 +46,7 @@ class GeminiCli:
     _composer: Composer = field(default_factory=lambda: Composer(AGENT))
     _messages: dict[str, Message] = field(default_factory=dict)
     _calls: dict[str, bool] = field(default_factory=dict)  # of this turn: whether it is answered
+    _tracker: Tracker = field(default_factory=Tracker)
 
     @classmethod
     def of(cls, record: Record, path: Path) -> "GeminiCli":
@@ -124,16 +128,23 @@ class GeminiCli:
             self._calls[call_id] = False
             yield from self._composer.resume_turn(time, message)
             yield self._composer.call(
-                call_id, name, json_of(at(call, "args") or {}), time, record, is_plan=name == PLAN_TOOL
+                call_id, name, json_of(at(call, "args") or {}), time, record, is_plan=name in PLAN_TOOLS
             )
         if status in SETTLED:
             self._calls[call_id] = True
             time = iso_time_at(call, "timestamp") or time
-            items = list_at(call, "args", "todos")
-            if name == PLAN_TOOL and status == "success" and items is not None:
-                pairs = [(text_at(item, "description"), text_at(item, "status")) for item in items]
-                yield from self._composer.write(pairs, time, call_id, record)
+            if status == "success":
+                yield from self._write(call, call_id, name, time, record)
             yield self._composer.result(call_id, _output(call), time, record, is_error=status != "success")
+
+    def _write(self, call: object, call_id: str, name: str, time: int | None, record: str) -> Iterator[Adapted]:
+        arguments = at(call, "args")
+        items = list_at(arguments, "todos")
+        if name == PLAN_TOOL and items is not None:
+            pairs = [(text_at(item, "description"), text_at(item, "status")) for item in items]
+            yield from self._composer.write(pairs, time, call_id, record)
+        elif self._tracker.take(name, arguments, _output(call)):
+            yield from self._composer.write(self._tracker.pairs(), time, call_id, record)
 
 
 def _text(parts: object) -> str:
