@@ -55,6 +55,14 @@ def test_the_header_says_whose_file_it_is_and_a_subagents_folder_its_parent() ->
     assert not FORMAT.claims({"sessionId": "s", "type": "user"})
 
 
+@pytest.mark.parametrize("name", ["chats/session-1.jsonl", "chats/parent/s.jsonl"])
+def test_the_projects_folder_says_where_it_works(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".project_root").write_text("/home/user/project\n")
+    header = FORMAT.adapter(HEADER, tmp_path / name).header
+    assert header is not None
+    assert header.cwd == "/home/user/project"
+
+
 def test_a_second_file_of_the_session_does_not_contradict(store: Store, tmp_path: Path) -> None:
     """A resume in another minute leaves one, with the context alone."""
     first, second = tmp_path / "session-1.jsonl", tmp_path / "session-2.jsonl"

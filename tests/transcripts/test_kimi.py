@@ -64,6 +64,20 @@ def test_the_place_of_a_file_says_whose_it_is(path: Path, session: str, parent: 
     assert (header.session, header.parent, header.created_at) == (session, parent, 7)
 
 
+def test_the_sessions_state_says_where_it_works(tmp_path: Path) -> None:
+    place = tmp_path / "session_1" / "agents" / "main" / "wire.jsonl"
+    place.parent.mkdir(parents=True)
+    for state, cwd in (
+        ("{", None),
+        ('{"cwd": 5}', None),
+        ('{"version": 2, "cwd": "/home/user/project"}', "/home/user/project"),
+    ):
+        (tmp_path / "session_1" / "state.json").write_text(state)
+        header = FORMAT.adapter(HEADER, place).header
+        assert header is not None
+        assert header.cwd == cwd
+
+
 def test_a_wire_of_the_older_program_is_not_claimed() -> None:
     assert FORMAT.claims(HEADER)
     assert not FORMAT.claims({"type": "metadata", "protocol_version": "1.3"})

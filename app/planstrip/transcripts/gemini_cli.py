@@ -13,7 +13,7 @@ from planstrip.plan.outline import first_line
 from planstrip.transcripts.adapter import Adapted, Composer, Format, Header
 from planstrip.transcripts.gemini_cli_tracker import TOOLS as TRACKER_TOOLS
 from planstrip.transcripts.gemini_cli_tracker import Tracker
-from planstrip.transcripts.records import Record, at, iso_time_at, json_of, list_at, text_at
+from planstrip.transcripts.records import Record, at, iso_time_at, json_of, line_of, list_at, text_at
 
 AGENT: Final = "gemini-cli"
 PLAN_TOOL: Final = "write_todos"
@@ -50,7 +50,7 @@ class GeminiCli:
 
     @classmethod
     def of(cls, record: Record, path: Path) -> "GeminiCli":
-        """A subagent's file lies in a folder named for its parent."""
+        """A subagent's file lies in a folder named for its parent. The project's path lies beside `chats`."""
         is_child = text_at(record, "kind") == "subagent"
         folders = [folder for folder in list_at(record, "directories") or [] if isinstance(folder, str)]
         header = Header(
@@ -58,7 +58,7 @@ class GeminiCli:
             AGENT,
             f"{AGENT}:header/{(text_at(record, 'startTime') or '')[:40]}",
             iso_time_at(record, "startTime"),
-            folders[0] if folders else None,
+            folders[0] if folders else _project(path.absolute()),
             path.absolute().parent.name if is_child else None,
         )
         return cls(header)
@@ -145,6 +145,12 @@ class GeminiCli:
             yield from self._composer.write(pairs, time, call_id, record)
         elif self._tracker.take(name, arguments, _output(call)):
             yield from self._composer.write(self._tracker.pairs(), time, call_id, record)
+
+
+def _project(path: Path) -> str | None:
+    """What `~/.gemini/tmp/PROJECT/.project_root` says."""
+    chats = next((folder for folder in path.parents if folder.name == "chats"), None)
+    return None if chats is None else line_of(chats.parent / ".project_root")
 
 
 def _text(parts: object) -> str:

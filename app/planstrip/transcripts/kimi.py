@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from planstrip.transcripts.adapter import Adapted, Composer, Format, Header
-from planstrip.transcripts.records import Record, at, joined_text, json_of, list_at, text_at, time_at, whole_at
+from planstrip.transcripts.records import (
+    Record,
+    at,
+    beside,
+    joined_text,
+    json_of,
+    list_at,
+    parse,
+    text_at,
+    time_at,
+    whole_at,
+)
 
 AGENT: Final = "kimi"
 PLAN_TOOL: Final = "TodoList"
@@ -34,7 +45,9 @@ class Kimi:
     def of(cls, record: Record, path: Path) -> "Kimi":
         created = time_at(record, "created_at")
         session, parent = _session(path.absolute(), created)
-        return cls(Header(session, AGENT, "kimi:header", created, None, parent))
+        session_folder = path.absolute().parent.parent.parent  # the root is its own parent
+        state = parse(beside(session_folder / "state.json"))
+        return cls(Header(session, AGENT, "kimi:header", created, text_at(state, "cwd"), parent))
 
     def take(self, record: Record) -> Iterator[Adapted]:
         type_, time = text_at(record, "type"), time_at(record, "time")

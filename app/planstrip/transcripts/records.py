@@ -4,11 +4,14 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from pydantic_core import from_json
 
 from planstrip.events import MAX_TIME_MS
+
+MAX_BESIDE_BYTES: Final = 64 * 1024
 
 Record: TypeAlias = Mapping[str, object]
 
@@ -94,6 +97,21 @@ def _parse_slowly(line: bytes) -> object:
         return _without_surrogates(value) if b"\\u" in line else value
     except (ValueError, RecursionError):
         return None
+
+
+def beside(path: Path) -> bytes:
+    """What a small file beside a transcript holds; nothing where there is none."""
+    try:
+        if path.stat().st_size <= MAX_BESIDE_BYTES and path.is_file():
+            return path.read_bytes()
+    except OSError:
+        pass
+    return b""
+
+
+def line_of(path: Path) -> str | None:
+    """The one line of such a file."""
+    return beside(path).decode(errors="replace").strip() or None
 
 
 def _without_surrogates(value: object) -> object:
