@@ -10,6 +10,7 @@ from urllib.parse import quote
 from planstrip.intake.check import MAX_ID_CHARS, check_session_id
 
 CALLER_META: Final = "planstrip/caller"  # how `planstrip mcp` hands on whom it found, to a server
+OWN: Final = "mcp-"  # how the id of a connection's own session begins
 SESSION_HEADER: Final = "planstrip-session"
 MAX_TEXT_CHARS: Final = 1_000
 
@@ -46,6 +47,11 @@ class Caller:
     turn: str | None = None
     call_id: str | None = None
     connection: str | None = None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether nothing says whose it is but the connection."""
+        return self.connection is not None and self.session == f"{OWN}{self.connection}"
 
     def as_json(self) -> dict[str, str]:
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -115,7 +121,7 @@ def _from_environment(given: Given, agent: str) -> str | None:
 def _own(given: Given, agent: str) -> str:
     """A session for this connection; without one, for this client in this project."""
     if given.connection is not None:
-        return f"mcp-{given.connection}"
+        return f"{OWN}{given.connection}"
     return f"{quote(agent, safe='')[:100]}-{digest(given.client, given.project)[:12]}"
 
 

@@ -12,18 +12,17 @@ from sqlalchemy import Connection, Engine, bindparam, func, select, text
 from planstrip import projection
 from planstrip.errors import Conflict, PlanstripError
 from planstrip.eventlog import Draft
-from planstrip.events import ToolCall, decode, encode
+from planstrip.events import encode
 from planstrip.intake.check import check_data
 from planstrip.intake.mcp_caller import Caller
 from planstrip.intake.mcp_calls import KEYS, new_call_id
 from planstrip.intake.mcp_owners import Owners
+from planstrip.intake.mcp_working import placed, told
 from planstrip.intake.record import record
 from planstrip.intake.tool import Way, todo_write
 from planstrip.plan.todos import Counts
 from planstrip.tables import MARKED, events, sessions
 from planstrip.writer import Writer
-
-LATELY: Final = 20  # calls, parallel ones among them, that another door may have told before this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class LoggedPlans:
         except (ValueError, RecursionError) as error:
             return Reply(f"invalid arguments: they cannot be stored: {error!s:.100}", is_error=True)
         try:
-            caller, known = await asyncio.to_thread(self._look_for_owner, caller)
+            caller, known = await asyncio.to_thread(self._place, caller, raw)
             return Reply(await self._write(caller, arguments, raw, known))
         except PlanstripError as error:
             return Reply(error.detail, is_error=True)
@@ -78,10 +77,10 @@ class LoggedPlans:
         return await asyncio.to_thread(self._read, session)
 
     async def _write(self, caller: Caller, arguments: Mapping[str, Any], raw: str, known: "Known") -> str:
-        call_id = caller.call_id or new_call_id()
+        call_id = caller.call_id or known.told or new_call_id()
         policy = self.allow_parallel_in_progress
         for way in (
-            Way(call_id, f"{KEYS}{caller.turn or ''}/{call_id}", _before(caller, known), known.is_told),
+            Way(call_id, f"{KEYS}{caller.turn or ''}/{call_id}", _before(caller, known), known.told is not None),
             Way(call_id, f"{KEYS}again/{secrets.token_hex(8)}"),
         ):
             try:
@@ -103,15 +102,17 @@ class LoggedPlans:
         with self.engine.connect() as connection:
             return look(connection, caller)
 
-    def _look_for_owner(self, caller: Caller) -> tuple[Caller, "Known"]:
-        """The caller, or the subagent of its session that really calls."""
+    def _place(self, caller: Caller, arguments: str) -> "tuple[Caller, Known]":
+        """The caller as the log knows them: the subagent that really calls, or the session that a client left unnamed."""
         with self.engine.connect() as connection:
             child = None
             if caller.call_id is not None and caller.agent == "claude-code":
                 child = self.owners.of(connection, caller.session, caller.call_id)
             if child is not None:
                 caller = replace(caller, session=child, parent=caller.session, turn=None)
-            return caller, look(connection, caller)
+            else:
+                caller = placed(connection, caller, arguments, self.writer.clock())
+            return caller, look(connection, caller, arguments)
 
     def _read(self, session: str) -> str | None:
         with self.engine.connect() as connection:
@@ -134,7 +135,7 @@ class LoggedPlans:
 class Known:
     """What the log holds of a session.
 
-    `has_other_turns`: a hook or a transcript tells its turns; `is_told`: one of them told of this call.
+    `has_other_turns`: a hook or a transcript tells its turns; `told`: the id of this call where one of them told it.
     """
 
     agent: str | None
@@ -143,10 +144,10 @@ class Known:
     turn_position: int
     has_turn: bool
     has_other_turns: bool
-    is_told: bool = False
+    told: str | None = None
 
 
-def look(connection: Connection, caller: Caller) -> Known:
+def look(connection: Connection, caller: Caller, arguments: str = "") -> Known:
     parameters = {"session": caller.session}
     row = connection.execute(_SESSION, parameters).first()
     if row is None:
@@ -165,17 +166,8 @@ def look(connection: Connection, caller: Caller) -> Known:
         newest.position if newest else 0,
         has_turn=has_turn,
         has_other_turns=not is_ours,
-        is_told=_is_told(connection, caller),
+        told=told(connection, caller, arguments) if arguments else None,
     )
-
-
-def _is_told(connection: Connection, caller: Caller) -> bool:
-    """Whether one of the newest calls is this one, as another door has seen it."""
-    if caller.call_id is None:
-        return False
-    newest = connection.execute(_NEWEST_CALLS, {"session": caller.session})
-    calls = (decode("tool/call", data) for key, data in newest if not _is_ours(key))
-    return any(isinstance(call, ToolCall) and call.call_id == caller.call_id for call in calls)
 
 
 def _is_ours(key: str | None) -> bool:
@@ -210,12 +202,6 @@ _OF_TURNS: Final = (
 _TURNS: Final = select(func.count()).where(*_OF_TURNS)
 _NEWEST_TURN: Final = (
     select(events.c.position, events.c.key).where(*_OF_TURNS).order_by(events.c.position.desc()).limit(1)
-)
-_NEWEST_CALLS: Final = (
-    select(events.c.key, events.c.data)
-    .where(events.c.session == bindparam("session"), text(MARKED), events.c.type == "tool/call")
-    .order_by(events.c.position.desc())
-    .limit(LATELY)
 )
 _FIRST: Final = select(events.c.key).where(events.c.session == bindparam("session"), events.c.position == 1)
 _BY_KEY: Final = select(events.c.position).where(

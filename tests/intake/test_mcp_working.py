@@ -1,0 +1,104 @@
+"""Whose call it is when the client names no session: the one its agent works in (spec.md §2; agents.md §3)."""
+
+import itertools
+import json
+from typing import Any, Final
+
+from tests.mcp_client import call, over_http, use, write
+from tests.running import Panel, new_session, todos
+
+LIST: Final = todos("a=c b=i c=i")
+_folders = itertools.count()
+
+
+def folder() -> str:
+    """One that no other test works in."""
+    return f"/work/anonymous-{next(_folders)}"
+
+
+def works(panel: Panel, cwd: str, agent: str = "kimi", **turn: Any) -> str:
+    """A session with an open turn, as a transcript tells it."""
+    session = new_session()
+    panel.append(
+        session,
+        {"type": "session/start", "data": {"agent": agent, "cwd": cwd}, "key": f"{agent}:header"},
+        {"type": "turn/start", "data": {"turn": 1}, "key": "1/-/turn/start", **turn},
+    )
+    return session
+
+
+def calls(panel: Panel, session: str, call_id: str, name: str = "mcp__plan__todo_write") -> None:
+    arguments = json.dumps({"todos": LIST}, indent=1)
+    data = {"call_id": call_id, "name": name, "arguments": arguments}
+    panel.append(session, {"type": "tool/call", "data": data, "key": f"1/{call_id}/tool/call"})
+
+
+def writes(panel: Panel, cwd: str, name: str = "kimi-code", times: int = 1) -> None:
+    async def each(client: Any) -> None:
+        for _ in range(times):
+            await write(client, LIST)
+
+    use(over_http(f"{panel.url}/mcp?cwd={cwd}", mode="legacy", name=name), each)
+
+
+def types(panel: Panel, session: str) -> list[str]:
+    return [event["type"] for event in panel.events(session)][2:]
+
+
+def test_the_call_is_of_the_session_that_its_agent_works_in_there(shared_panel: Panel) -> None:
+    cwd = folder()
+    session = works(shared_panel, cwd)
+    writes(shared_panel, cwd)
+    assert types(shared_panel, session) == ["tool/call", "todo/write", "tool/result"]
+    found = shared_panel.client.get("/api/sessions", params={"cwd": cwd}).json()["sessions"]
+    assert [(each["id"], each["counts"]["in_progress"]) for each in found] == [(session, 2)]
+
+
+def test_a_refused_call_is_too(shared_panel: Panel) -> None:
+    cwd = folder()
+    session = works(shared_panel, cwd)
+    client = over_http(f"{shared_panel.url}/mcp?cwd={cwd}", mode="legacy", name="kimi-code")
+    assert use(client, lambda opened: call(opened, {"todos": todos("x=i x=p")}))[0]
+    assert types(shared_panel, session) == ["tool/call", "tool/result"]
+
+
+def test_a_call_that_the_transcript_told_is_told_once(shared_panel: Panel) -> None:
+    cwd = folder()
+    session = works(shared_panel, cwd)
+    calls(shared_panel, session, "k-1")
+    writes(shared_panel, cwd)
+    assert types(shared_panel, session) == ["tool/call", "todo/write", "tool/result"]
+    assert {event["data"].get("call_id") for event in shared_panel.events(session)[2:]} == {"k-1"}
+
+
+def test_a_list_that_comes_again_is_a_call_of_its_own(shared_panel: Panel) -> None:
+    cwd = folder()
+    session = works(shared_panel, cwd)
+    calls(shared_panel, session, "k-1")
+    writes(shared_panel, cwd, times=2)
+    assert types(shared_panel, session).count("todo/write") == 2
+    assert types(shared_panel, session).count("tool/call") == 2
+
+
+def test_of_two_sessions_there_the_one_that_called_is_it(shared_panel: Panel) -> None:
+    cwd = folder()
+    one, other = works(shared_panel, cwd), works(shared_panel, cwd)
+    calls(shared_panel, other, "k-1")
+    calls(shared_panel, one, "k-1", "todo_write")  # its own tool
+    writes(shared_panel, cwd)
+    assert "todo/write" in types(shared_panel, other)
+    assert "todo/write" not in types(shared_panel, one)
+
+
+def test_it_stays_with_its_connection_where_that_is_not_certain(shared_panel: Panel) -> None:
+    cwd = folder()
+    two = [works(shared_panel, cwd), works(shared_panel, cwd)]
+    long_ago = works(shared_panel, f"{cwd}/old", time=1_000)
+    over = works(shared_panel, f"{cwd}/over")
+    shared_panel.append(over, {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}})
+    another = works(shared_panel, f"{cwd}/other", agent="gemini-cli")
+    for place in (cwd, f"{cwd}/old", f"{cwd}/over", f"{cwd}/other"):
+        writes(shared_panel, place)
+    assert all("todo/write" not in types(shared_panel, each) for each in (*two, long_ago, over, another))
+    found = shared_panel.client.get("/api/sessions", params={"cwd": f"{cwd}/other", "agent": "kimi"}).json()
+    assert [each["id"].startswith("mcp-") for each in found["sessions"]] == [True]
