@@ -283,3 +283,9 @@ def test_print_writes_nothing_and_says_how_the_agents_own_tool_is_switched_on(tm
 def test_an_agent_that_is_not_known(tmp_path: Path) -> None:
     code, _, err = run("connect", "emacs", env={"HOME": str(tmp_path)})
     assert (code, "emacs" in err, "claude-code" in err) == (2, True, True)
+
+
+def test_where_hooks_go_is_said_for_agents_that_have_hooks(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    for agent, is_said in (("kimi", False), ("codex", True)):
+        assert run_connect(agent, Options(server="http://127.0.0.1:9000"), places) == 0
+        assert ("PLANSTRIP_URL" in capsys.readouterr().out) == is_said

@@ -161,3 +161,4 @@ _CHANGES: Final[Mapping[str, Callable[[Plan, Places], list[Change]]]] = {
     "deepseek-harness": _dsh,
 }
 AGENTS: Final = tuple(_CHANGES)
+WITHOUT_HOOKS: Final = frozenset({"kimi"})

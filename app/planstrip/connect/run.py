@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from planstrip.connect.agents import AGENTS, Change, Places, Plan, changes, home_places
+from planstrip.connect.agents import AGENTS, WITHOUT_HOOKS, Change, Places, Plan, changes, home_places
 from planstrip.connect.merging import Unmergeable
 from planstrip.connect.notes import note_of
 from planstrip.errors import UnusableSettings
@@ -52,7 +52,7 @@ def run_connect(name: str, options: Options, places: Places | None = None) -> in
         for change, before, after in _merged(found):
             _write(change, before, after)
     _say(note_of(agent))
-    if options.server is not None and options.has_hooks:
+    if options.server is not None and options.has_hooks and agent not in WITHOUT_HOOKS:
         _say(f"Hooks go to the panel that PLANSTRIP_URL names: set it to {options.server} where the agent runs.")
     if options.has_mcp and not options.is_http and _policy(options) is None:
         _say(POLICY)
