@@ -1,9 +1,18 @@
 """Whose call it is when the client names no session: the one its agent works in (spec.md §2; agents.md §3)."""
 
+import asyncio
 import itertools
 import json
+from dataclasses import replace
 from typing import Any, Final
 
+from planstrip.events import TodoWrite, ToolCall, ToolResult
+from planstrip.intake.check import check_data
+from planstrip.intake.mcp_caller import Caller
+from planstrip.intake.mcp_calls import new_call_id
+from planstrip.intake.mcp_log import Known, LoggedPlans
+from planstrip.intake.record import take_in
+from tests.intake.conftest import Log
 from tests.mcp_client import call, over_http, use, write
 from tests.running import Panel, new_session, todos
 
@@ -102,3 +111,42 @@ def test_it_stays_with_its_connection_where_that_is_not_certain(shared_panel: Pa
     assert all("todo/write" not in types(shared_panel, each) for each in (*two, long_ago, over, another))
     found = shared_panel.client.get("/api/sessions", params={"cwd": f"{cwd}/other", "agent": "kimi"}).json()
     assert [each["id"].startswith("mcp-") for each in found["sessions"]] == [True]
+
+
+class Overtaken(LoggedPlans):
+    """Whose log another door writes to, once, after the call was placed and before it is recorded."""
+
+    def _place(self, caller: Caller, arguments: str) -> tuple[Caller, Known]:
+        found = super()._place(caller, arguments)
+        draft = check_data("tool/call", {"call_id": "k-1", "name": "plan_todo_write", "arguments": arguments}, key="k")
+        take_in(self.writer, "ses_a", [draft])
+        return found
+
+
+def test_a_call_that_the_transcript_tells_meanwhile_is_told_once(log: Log) -> None:
+    start = {"agent": "opencode", "cwd": "/w"}
+    take_in(log.writer, "ses_a", [check_data("session/start", start, key="s"), check_data("turn/start", {"turn": 1})])
+    plans = Overtaken(log.writer.engine, log.writer, allow_parallel_in_progress=True)
+    reply = asyncio.run(plans.write(Caller("mcp-k", "opencode", "/w", connection="k"), {"todos": LIST}))
+    assert not reply.is_error
+    told = [(type(entry.event), getattr(entry.event, "call_id", None)) for entry in log.entries("ses_a")][2:]
+    assert told == [(ToolCall, "k-1"), (TodoWrite, "k-1"), (ToolResult, "k-1")]
+
+
+def test_a_call_that_planstrip_mcp_named_is_the_told_one_and_recorded_once(log: Log) -> None:
+    """It gives ids to calls without, so that one it sends twice is one."""
+    start = {"agent": "opencode", "cwd": "/w"}
+    told = {"call_id": "k-1", "name": "plan_todo_write", "arguments": json.dumps({"todos": LIST})}
+    take_in(
+        log.writer,
+        "ses_a",
+        [check_data("session/start", start), check_data("turn/start", {"turn": 1}), check_data("tool/call", told)],
+    )
+    plans = LoggedPlans(log.writer.engine, log.writer, allow_parallel_in_progress=True)
+    caller = Caller("mcp-k", "opencode", "/w", call_id=new_call_id(), connection="k")
+    for each in (caller, caller, replace(caller, call_id=new_call_id())):
+        assert not asyncio.run(plans.write(each, {"todos": LIST})).is_error
+    events = [entry.event for entry in log.entries("ses_a")]
+    assert [event.call_id for event in events if isinstance(event, ToolCall)][:1] == ["k-1"]
+    assert sum(isinstance(event, ToolCall) for event in events) == 2
+    assert sum(isinstance(event, TodoWrite) for event in events) == 2

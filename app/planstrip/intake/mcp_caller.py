@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from planstrip.intake.check import MAX_ID_CHARS, check_session_id
+from planstrip.intake.mcp_calls import UNNAMED
 
 CALLER_META: Final = "planstrip/caller"  # how `planstrip mcp` hands on whom it found, to a server
 OWN: Final = "mcp-"  # how the id of a connection's own session begins
@@ -52,6 +53,11 @@ class Caller:
     def is_anonymous(self) -> bool:
         """Whether nothing says whose it is but the connection."""
         return self.connection is not None and self.session == f"{OWN}{self.connection}"
+
+    @property
+    def client_call_id(self) -> str | None:
+        """The call's id as the client has it; `planstrip mcp` gives one to a call without."""
+        return None if self.call_id is None or self.call_id.startswith(UNNAMED) else self.call_id
 
     def as_json(self) -> dict[str, str]:
         return {name: value for name, value in asdict(self).items() if value is not None}

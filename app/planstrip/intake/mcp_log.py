@@ -24,6 +24,8 @@ from planstrip.plan.todos import Counts
 from planstrip.tables import MARKED, events, sessions
 from planstrip.writer import Writer
 
+ATTEMPTS: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -68,29 +70,31 @@ class LoggedPlans:
         except (ValueError, RecursionError) as error:
             return Reply(f"invalid arguments: they cannot be stored: {error!s:.100}", is_error=True)
         try:
-            caller, known = await asyncio.to_thread(self._place, caller, raw)
-            return Reply(await self._write(caller, arguments, raw, known))
+            return Reply(await self._write(caller, arguments, raw))
         except PlanstripError as error:
             return Reply(error.detail, is_error=True)
 
     async def read(self, session: str) -> str | None:
         return await asyncio.to_thread(self._read, session)
 
-    async def _write(self, caller: Caller, arguments: Mapping[str, Any], raw: str, known: "Known") -> str:
-        call_id = caller.call_id or known.told or new_call_id()
+    async def _write(self, caller: Caller, arguments: Mapping[str, Any], raw: str) -> str:
+        """Looked up and appended as one: meanwhile another door may tell the same call."""
         policy = self.allow_parallel_in_progress
-        for way in (
-            Way(call_id, f"{KEYS}{caller.turn or ''}/{call_id}", _before(caller, known), known.told is not None),
-            Way(call_id, f"{KEYS}again/{secrets.token_hex(8)}"),
-        ):
+        for attempt in range(ATTEMPTS):
+            placed_caller, known = await asyncio.to_thread(self._place, caller, raw)
             try:
                 answer = await todo_write(
-                    self.writer, caller.session, arguments, raw, allow_parallel_in_progress=policy, way=way
+                    self.writer,
+                    placed_caller.session,
+                    arguments,
+                    raw,
+                    allow_parallel_in_progress=policy,
+                    way=_way(placed_caller, known, is_last=attempt == ATTEMPTS - 1),
                 )
                 return answer.text
-            except Conflict:  # call ids repeat, and two calls may open a session at once: then it is a call of its own
+            except Conflict:
                 continue
-        raise AssertionError("nothing else has the second way's key")
+        raise AssertionError("nothing else has the last way's key")
 
     async def _begin(self, session: str, turn: Draft) -> None:
         try:
@@ -172,6 +176,15 @@ def look(connection: Connection, caller: Caller, arguments: str = "") -> Known:
 
 def _is_ours(key: str | None) -> bool:
     return key is not None and key.startswith(KEYS)
+
+
+def _way(caller: Caller, known: Known, *, is_last: bool) -> Way:
+    """Call ids repeat, and two calls may open a session at once: the last is a call of its own, wherever the log is."""
+    call_id = caller.client_call_id or known.told or caller.call_id or new_call_id()
+    if is_last:
+        return Way(call_id, f"{KEYS}again/{secrets.token_hex(8)}")
+    key = f"{KEYS}{caller.turn or ''}/{caller.call_id or call_id}"
+    return Way(call_id, key, _before(caller, known), known.told is not None, known.position)
 
 
 def _before(caller: Caller, known: Known) -> list[Draft]:

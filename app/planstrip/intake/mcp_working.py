@@ -32,23 +32,26 @@ def placed(connection: Connection, caller: Caller, arguments: str, now: int) -> 
 
 def told(connection: Connection, caller: Caller, arguments: str) -> str | None:
     """The id of the call as another door has told it: one of the newest, and not answered here yet."""
-    newest = connection.execute(_NEWEST_CALLS, {"session": caller.session})
-    for key, data in newest:
+    answered: dict[str, str] = {}  # key -> call id
+    if caller.client_call_id is None:
+        rows = connection.execute(_ANSWERS, {"session": caller.session})
+        answered = {key: json.loads(data)["call_id"] for key, data in rows}
+        own = answered.get(f"{KEYS}{caller.turn or ''}/{caller.call_id}/tool/result")
+        if own is not None:  # the same call again
+            return None if own == caller.call_id else own
+    for key, data in connection.execute(_NEWEST_CALLS, {"session": caller.session}):
         call = decode("tool/call", data)
-        if isinstance(call, ToolCall) and not (key or "").startswith(KEYS) and _is_it(call, caller, arguments):
-            answer = f"{KEYS}{caller.turn or ''}/{call.call_id}/tool/result"
-            if (
-                caller.call_id
-                or connection.execute(_BY_KEY, {"session": caller.session, "key": answer}).first() is None
-            ):
-                return call.call_id
+        if not isinstance(call, ToolCall) or (key or "").startswith(KEYS):
+            continue
+        if _is_it(call, caller, arguments) and call.call_id not in answered.values():
+            return call.call_id
     return None
 
 
 def _is_it(call: ToolCall, caller: Caller, arguments: str) -> bool:
     """By its id; where the client gives none, by its very list under a name that says whose server it is."""
-    if caller.call_id is not None:
-        return call.call_id == caller.call_id
+    if caller.client_call_id is not None:
+        return call.call_id == caller.client_call_id
     return call.name.endswith(TOOL) and call.name != TOOL and _parsed(call.arguments) == _parsed(arguments)
 
 
@@ -75,6 +78,9 @@ _NEWEST_CALLS: Final = (
     .order_by(events.c.position.desc())
     .limit(LATELY)
 )
-_BY_KEY: Final = select(events.c.position).where(
-    events.c.session == bindparam("session"), events.c.key == bindparam("key")
+_ANSWERS: Final = select(events.c.key, events.c.data).where(
+    events.c.session == bindparam("session"),
+    events.c.key >= KEYS,
+    events.c.key < KEYS[:-1] + "0",  # the character after `/`: a range, so that the index of keys serves
+    events.c.type == "tool/result",
 )

@@ -80,13 +80,15 @@ class Way:
     """How a call came: the client's `call_id` if it gave one, and what is recorded `before` it, in the same append.
 
     `key` names the call in its session: one that comes again is recorded once. `is_told`: a hook or a transcript has
-    told the call itself, so that only what came of it is added.
+    told the call itself, so that only what came of it is added. `expected_position`: where the log stood when that was
+    looked up.
     """
 
     call_id: str | None = None
     key: str | None = None
     before: Sequence[Draft] = ()
     is_told: bool = False
+    expected_position: int | None = None
 
     def drafts(self, own: list[Draft]) -> list[Draft]:
         if self.is_told:
@@ -108,7 +110,7 @@ async def todo_write(
     """One call of the tool. `raw` is the string that the model sent, `arguments` what it parses to.
 
     Raises Invalid with the reason, after recording the refused call; Invalid or TooLarge for a list over the limits,
-    with nothing recorded; Conflict for a `way.key` that names another call.
+    with nothing recorded; Conflict for a `way.key` that names another call, or a log that has moved on.
     """
     if size_bytes(raw) > MAX_EVENT_BYTES:
         raise TooLarge(f"the arguments have {size_bytes(raw)} bytes; an event of at most {MAX_EVENT_BYTES} is taken")
@@ -116,14 +118,17 @@ async def todo_write(
     call = ToolCall(way.call_id or f"call_{getrandbits(64):016x}", NAME, raw)
     if problems:
         refusal = Invalid.of(problems)
-        await record(writer, session, way.drafts(_refused(call, refusal.detail)))
+        await record(
+            writer, session, way.drafts(_refused(call, refusal.detail)), expected_position=way.expected_position
+        )
         raise refusal
     counts = count(todos)
     text = (
         f"Updated todo list: {counts.pending} pending, {counts.in_progress} in progress, {counts.completed} completed."
     )
     listed = encode([{"content": todo.content, "status": todo.status} for todo in todos])
-    appended = await record(writer, session, way.drafts(_accepted(call, todos, listed, text)))
+    drafts = way.drafts(_accepted(call, todos, listed, text))
+    appended = await record(writer, session, drafts, expected_position=way.expected_position)
     return Answer(todos, listed, counts, text, appended.positions[-2])
 
 
