@@ -107,7 +107,7 @@ class LoggedPlans:
             return look(connection, caller)
 
     def _place(self, caller: Caller, arguments: str) -> "tuple[Caller, Known]":
-        """The caller as the log knows them: the subagent that really calls, or the session that a client left unnamed."""
+        """The caller as the log knows them: the subagent that really calls, or the session that no client named."""
         with self.engine.connect() as connection:
             child = None
             if caller.call_id is not None and caller.agent == "claude-code":
