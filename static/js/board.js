@@ -3,7 +3,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const board = () => document.querySelector("[data-board]");
   if (!board()) return;
   const points = matchMedia("(hover: hover)");
-  const isHeld = () => board().matches(":focus-within") || (points.matches && board().matches(":hover"));
+  const isHeld = () => board().matches(":has(:focus-visible)") || (points.matches && board().matches(":hover"));
   let isBehind = false;
 
   document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {

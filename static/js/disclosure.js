@@ -1,39 +1,20 @@
 // [data-sticky-open]: a panel's open state is the reader's, kept per session, also when the panel goes and comes back.
 const key = () => `planstrip:open:${document.querySelector("[data-session]")?.dataset.session}`;
+let choice = null;
 
-function remember(isOpen) {
+function apply() {
   try {
-    localStorage.setItem(key(), isOpen ? "1" : "0");
-  } catch {} // a frame may have no storage: then the choice lasts as long as the panel
+    choice = localStorage.getItem(key()) ?? choice;
+  } catch {} // a frame may have no storage: then the choice lasts as long as the page
+  if (choice !== null) for (const panel of document.querySelectorAll("[data-sticky-open]")) panel.open = choice === "1";
 }
 
-function recall() {
+for (const name of ["DOMContentLoaded", "htmx:after:swap"]) document.addEventListener(name, apply);
+document.addEventListener("click", ({ target }) => {
+  const panel = target.closest("[data-sticky-open] > summary")?.parentElement;
+  if (!panel) return;
+  choice = panel.open ? "0" : "1"; // asked before the browser toggles
   try {
-    return localStorage.getItem(key());
-  } catch {
-    return null;
-  }
-}
-
-function apply(panel) {
-  const choice = recall();
-  if (choice !== null) panel.open = choice === "1";
-}
-
-document.addEventListener("click", (event) => {
-  const panel = event.target.closest("[data-sticky-open] > summary")?.parentElement;
-  if (panel) remember(!panel.open); // asked before the browser toggles
-});
-
-document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("[data-sticky-open]").forEach(apply);
-  const region = document.querySelector("[data-session]");
-  if (!region) return;
-  new MutationObserver((records) => {
-    for (const node of records.flatMap((record) => [...record.addedNodes])) {
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
-      if (node.matches("[data-sticky-open]")) apply(node);
-      else node.querySelectorAll("[data-sticky-open]").forEach(apply);
-    }
-  }).observe(region, { subtree: true, childList: true });
+    localStorage.setItem(key(), choice);
+  } catch {}
 });

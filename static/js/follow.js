@@ -3,13 +3,21 @@ const NEAR_PX = 48;
 const page = document.documentElement;
 const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - NEAR_PX;
 const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
+const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
+
+async function find(row) { // a link's row may be older than those shown
+  for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
+    await htmx.ajax("GET", older(), { swap: "none" });
+  document.querySelector(row)?.scrollIntoView({ block: "center" });
+}
 
 document.addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("[data-follow]")) return;
   let follows = false;
   // After a reload the browser puts the reader back where they were; a hash says where to go.
   const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
-  if (!location.hash && !isBack && window.scrollY === 0) toEnd();
+  if (/^#row-\d+$/.test(location.hash)) find(location.hash);
+  else if (!location.hash && !isBack && window.scrollY === 0) toEnd();
   document.addEventListener("htmx:sse:before:message", () => { follows = isAtEnd(); });
   document.addEventListener("htmx:sse:after:message", () => { if (follows) toEnd(); });
 });

@@ -6,11 +6,8 @@ const RETRY_MS = 2_000;
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
-  let connection = null;
-  let heardAt = Date.now();
-  let retryAt = 0;
-  let isFirst = true;
-  let signAt = newestTime();
+  let connection = null, isFirst = true, retryAt = 0;
+  let heardAt = Date.now(), signAt = newestTime();
 
   region.addEventListener("htmx:sse:after:connection", (event) => {
     connection = event.detail.connection;
@@ -28,7 +25,8 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.addEventListener("visibilitychange", () => {
     heardAt = Date.now();
-    if (region.dataset.live === "live") show("catching-up"); // htmx lets go of the stream of a hidden page
+    // htmx lets go of the stream of a hidden page, but not where one asked to be told in the background.
+    if (region.dataset.live === "live" && htmx.config.sse.pauseOnBackground !== false) show("catching-up");
   });
   setInterval(tick, 1_000);
   tick();
@@ -44,7 +42,7 @@ document.addEventListener("DOMContentLoaded", () => {
       isFirst = false;
       if (message.id) region.dataset.position = message.id;
     }
-    if (!document.hidden) show("live");
+    if (!document.hidden || htmx.config.sse.pauseOnBackground === false) show("live");
     tick();
   }
 

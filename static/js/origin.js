@@ -1,4 +1,3 @@
 // [data-origin]: a command to copy names the server under which the reader sees it.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const element of document.querySelectorAll("[data-origin]")) element.textContent = location.origin;
-});
+const tell = () => { for (const one of document.querySelectorAll("[data-origin]")) one.textContent = location.origin; };
+for (const name of ["DOMContentLoaded", "htmx:after:swap"]) document.addEventListener(name, tell);

@@ -1,5 +1,36 @@
-// [data-tab]: the tab is named as the session is by now.
+// [data-tab] names the tab; [data-watch]: with the reader's leave, a session that waits, is done or was cut tells so.
+const TOLD = ["waiting", "interrupted", "done"];
+const leave = () => localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
+const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
+const text = (session, part) => session.querySelector(part).textContent.trim();
+let known = new Map();
+
+function tell(session) {
+  const name = text(session, "[data-field=session]");
+  const tag = `${name} ${session.querySelector("time").dateTime}`; // the same in every tab: told once
+  new Notification(name, { body: text(session, ".chip.state"), tag });
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  known = states();
+  const button = document.querySelector("[data-notify]");
+  if (!button || !window.Notification) return;
+  if (leave()) htmx.config.sse.pauseOnBackground = false; // who is to be told must hear
+  button.hidden = false;
+  button.setAttribute("aria-pressed", leave());
+  button.addEventListener("click", async () => {
+    const isWanted = !leave() && (await Notification.requestPermission()) === "granted";
+    localStorage.setItem("planstrip:notify", isWanted ? "1" : "0");
+    location.reload();
+  });
+});
+
 document.addEventListener("htmx:sse:after:message", () => {
   const name = document.querySelector("[data-tab]")?.dataset.tab;
   if (name && document.title !== name) document.title = name;
+  const before = known;
+  known = states();
+  if (!window.Notification || !leave()) return;
+  for (const [session, state] of known)
+    if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !session.matches("[data-muted]")) tell(session);
 });

@@ -14,8 +14,6 @@ document.addEventListener("DOMContentLoaded", () => {
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
-    try {
-      localStorage.setItem("planstrip:theme", root.dataset.theme);
-    } catch {}
+    localStorage.setItem("planstrip:theme", root.dataset.theme);
   });
 });

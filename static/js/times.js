@@ -25,23 +25,16 @@ function text(element) {
   return formats[isToday && element.dataset.time === "moment" ? "clock" : element.dataset.time].format(time);
 }
 
-function localise(root) {
-  const elements = root.matches("time[data-time]") ? [root] : root.querySelectorAll("time[data-time]");
-  for (const element of elements) {
+function localise() {
+  for (const element of document.querySelectorAll("time[data-time]")) {
     const said = text(element);
     if (element.textContent !== said) element.textContent = said;
   }
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  localise(document.body);
-  setInterval(() => document.querySelectorAll("time[data-time=ago]").forEach(localise), 10_000);
-  new MutationObserver((records) => {
-    for (const { target, addedNodes } of records) {
-      const time = (target.parentElement ?? target).closest?.("time[data-time]");
-      if (time) localise(time);
-      for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) localise(node);
-      if (target.nodeName === "TIME") localise(target);
-    }
-  }).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime"] });
+  localise();
+  setInterval(localise, 10_000);
+  const what = { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime"] };
+  new MutationObserver(localise).observe(document.body, what);
 });

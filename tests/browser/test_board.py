@@ -61,8 +61,7 @@ def test_the_order_holds_still_under_the_pointer_and_is_made_good_after(page: Pa
     wait_live(page)
     page.locator(".session").first.hover()
     wait(panel, "older")
-    page.wait_for_selector(".session:nth-of-type(2)[data-session-state=working]")
-    page.wait_for_function("() => document.title.startsWith('1 waiting')")
+    page.wait_for_selector(".session:nth-of-type(2)[data-session-state=waiting]")  # what it has become is seen at once
     assert page.locator(".session-name").first.inner_text() == "newer"
     page.mouse.move(5, 5)
     wait_first(page, "older")

@@ -67,13 +67,13 @@ class BoardFrames:
         partials = []
         if is_first or view.counts > base.position:
             partials.append(Partial("#filters", "outerMorph", self.renderer.board_filters(self.lang, shown)))
-        if is_first or view.order > base.position:
-            partials.append(Partial("#board", "outerMorph", self.renderer.board_list(self.lang, shown)))
-        else:
+        if not is_first:  # also beside the list: a page that holds its order still shows what each session has become
             changed = {session for session, version in view.rows.items() if version > base.position}
             partials += [
                 Partial(f"#session-{row.key}", "outerMorph", self.renderer.board_row(self.lang, row))
                 for row in shown.rows
                 if row.session in changed
             ]
+        if is_first or view.order > base.position:
+            partials.append(Partial("#board", "outerMorph", self.renderer.board_list(self.lang, shown)))
         return sse(self.renderer.frame(partials), position=view.version)

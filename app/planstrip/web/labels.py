@@ -18,6 +18,7 @@ from planstrip.web.ledger_labels import changes, dropped
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
 BEFORE_NAME: Final = " \u00b7 "
 METER_GAP: Final = 0.5
+_TAB_MARKS: Final[dict[State, str]] = {"waiting": "?", "interrupted": "!", "done": "\u2713"}
 
 iso, clock = times.iso, times.clock
 
@@ -46,7 +47,7 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int,
     state = state_of(standing.condition, standing.updated_at, now_ms)
     return Head(
         title=outline.label or session_id,
-        tab=f"{plain(outline.label or session_id)} · planstrip",
+        tab=_tab(outline.label or session_id, state, standing.counts),
         agent=agent_name(outline.agent),
         cwd=outline.cwd,
         state=state,
@@ -54,6 +55,14 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int,
         updated=iso(standing.updated_at) if standing.position else "",
         parent=parent,
     )
+
+
+def _tab(title: str, state: State, counts: Counts) -> str:
+    """`? 1/4 Title · planstrip`: what a person must see of a tab among many stands in front."""
+    told = [_TAB_MARKS[state]] if state in _TAB_MARKS else []
+    if counts.total:
+        told.append(f"{counts.completed}/{counts.total}")
+    return " ".join([*told, f"{plain(title)} · planstrip"])
 
 
 def turn(turn: Turn, tr: NullTranslations, render: Callable[[Row], str] | None = None) -> TurnContext:
