@@ -8,27 +8,28 @@ const formats = {
   second: new Intl.DateTimeFormat(lang, { ...clock, second: "2-digit" }),
   ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
 };
+const OLD_MS = 10 * 60_000; // of a running turn's plan
 const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
 
 function age(time) {
   const passed = Math.max(0, Date.now() - time);
   const step = steps.find(([, size, count]) => passed < size * count);
-  if (!step) return formats.day.format(time);
-  return formats.ago.format(step[0] === "second" ? 0 : -Math.floor(passed / step[1]), step[0]);
+  return !step ? formats.day.format(time) : formats.ago.format(step[0] === "second" ? 0 : -Math.floor(passed / step[1]), step[0]);
 }
 
 function text(element) {
   const time = new Date(element.dateTime);
   if (Number.isNaN(time.getTime())) return element.textContent;
   if (element.dataset.time === "ago") return age(time);
-  const isToday = time.toDateString() === new Date().toDateString();
-  return formats[isToday && element.dataset.time === "moment" ? "clock" : element.dataset.time].format(time);
+  const isShort = element.dataset.time === "moment" && time.toDateString() === new Date().toDateString();
+  return formats[isShort ? "clock" : element.dataset.time].format(time);
 }
 
 function localise() {
   for (const element of document.querySelectorAll("time[data-time]")) {
     const said = text(element);
     if (element.textContent !== said) element.textContent = said;
+    element.toggleAttribute("data-old", Date.now() - Date.parse(element.dateTime) > OLD_MS);
   }
 }
 

@@ -1,5 +1,7 @@
 """The strip's honesty and acts in a browser: notes, the finished moment, retire and undo, copying (spec.md §9)."""
 
+import time
+
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.record import STRIP, wait_live
@@ -79,3 +81,24 @@ def test_a_todo_leads_to_its_row_and_the_address_survives_a_reload(page: Page, s
     expect(page.locator("#row-2")).to_be_in_viewport()
     page.reload()
     expect(page.locator("#row-2")).to_be_in_viewport()
+
+
+def test_the_plan_of_a_running_turn_is_told_with_more_caution_as_it_ages(page: Page, shared_panel: Panel) -> None:
+    """R009, R063: in minutes, by the reader's own clock."""
+    session, now = new_session(), time.time_ns() // 1_000_000
+    call = {"type": "tool/call", "data": {"call_id": "c", "name": "b", "arguments": "{}"}, "time": now}
+    write = {"type": "todo/write", "data": {"todos": todos("a=i")}, "time": now - 11 * 60_000}
+    shared_panel.append(session, TURN | {"time": now - 12 * 60_000}, write, call)
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    expect(page.locator(".strip-ago")).to_have_attribute("data-old", "")
+    colour = "() => getComputedStyle(document.querySelector('.strip-ago')).color"
+    cautious = page.evaluate(colour)
+    shared_panel.write(session, todos("a=c b=i"))
+    page.wait_for_function(f"cautious => ({colour})() !== cautious", arg=cautious)
+
+
+def test_a_plan_row_leads_back_to_the_plan(page: Page, shared_panel: Panel) -> None:
+    session = opened(page, shared_panel, "a=i")
+    page.locator("#row-2 > summary").click()
+    page.get_by_role("link", name="To the plan").click()
+    assert page.url.endswith(f"/sessions/{session}#strip")
