@@ -5,18 +5,23 @@ from dataclasses import dataclass
 
 from planstrip.plan.outline import State
 from planstrip.web.contexts import Frame, Segment
+from planstrip.web.kin_contexts import ChildLine
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLine:
-    """A session in one line, as a child stands under its parent.
+class BoardRow:
+    """`key` is for DOM ids: made of the session's id, which may have any character.
 
-    `active` is the first to-do in progress, `suffix` the `+N` for the others (None for none).
+    `active` is the first to-do in progress, `suffix` the `+N` for the others (None for none). `folded` says how many
+    children are folded under it.
     """
 
+    key: str
     session: str
     url: str
     title: str
+    agent: str | None
+    cwd: str | None
     state: State
     state_label: str
     header: str
@@ -24,26 +29,9 @@ class BoardLine:
     active: str | None
     suffix: str | None
     suffix_name: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """`key` is for DOM ids: made of the session's id, which may have any character.
-
-    `folded` says how many children are folded under it.
-    """
-
-    key: str
-    line: BoardLine
-    agent: str | None
-    cwd: str | None
     updated: str
     folded: str | None = None
-    children: Sequence[BoardLine] = ()
-
-    @property
-    def session(self) -> str:
-        return self.line.session
+    children: Sequence[ChildLine] = ()
 
 
 @dataclass(frozen=True, slots=True)

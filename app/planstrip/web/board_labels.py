@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from planstrip.plan.outline import State
 from planstrip.web import labels
 from planstrip.web.board import Board, Family
-from planstrip.web.board_contexts import BoardLine, BoardList, BoardRow, Filter
+from planstrip.web.board_contexts import BoardList, BoardRow, Filter
+from planstrip.web.kinship import agents_running, line
 from planstrip.web.links import session_url
-from planstrip.web.listing import Listed
 
 KEPT_ON_PAGES: Final = ("lang", "theme")
 TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "working")
@@ -37,24 +37,14 @@ def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTransl
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
     session, children = family.session, family.children
+    suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
         key=blake2s(session.id.encode(), digest_size=8).hexdigest(),
-        line=line(session, root, kept, tr),
-        agent=labels.agent_name(session.agent),
-        cwd=session.cwd,
-        updated=labels.iso(session.updated_at),
-        folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
-        children=[line(child, root, kept, tr) for child in children],
-    )
-
-
-def line(session: Listed, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardLine:
-    extra = session.counts.in_progress - 1 if session.active else 0
-    suffix, suffix_name = labels.extra_suffix(extra, tr)
-    return BoardLine(
         session=session.id,
         url=session_url(root, session.id, kept),
         title=session.title or session.id,
+        agent=labels.agent_name(session.agent),
+        cwd=session.cwd,
         state=session.state,
         state_label=labels.state_label(session.state, tr),
         header=labels.counts_header(session.counts, tr),
@@ -62,17 +52,10 @@ def line(session: Listed, root: str, kept: Mapping[str, str], tr: NullTranslatio
         active=session.active,
         suffix=suffix,
         suffix_name=suffix_name,
+        updated=labels.iso(session.updated_at),
+        folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
+        children=[line(child, session_url(root, child.id, kept), tr) for child in children],
     )
-
-
-def agents_running(agents: int, running: int, tr: NullTranslations) -> str | None:
-    """`3 agents, 1 running`; None without any."""
-    if not agents:
-        return None
-    said = tr.ngettext("%(num)d agent", "%(num)d agents", agents) % {"num": agents}
-    if not running:
-        return said
-    return tr.gettext("%(agents)s, %(running)d running") % {"agents": said, "running": running}
 
 
 def _tab(board: Board, tr: NullTranslations) -> str:

@@ -2,15 +2,32 @@
 
 from collections.abc import Iterable, Mapping
 from gettext import NullTranslations
+from typing import Protocol
 
 from planstrip.plan.children import Child, Family
-from planstrip.web.board_labels import agents_running
+from planstrip.plan.outline import State
+from planstrip.plan.todos import Counts
 from planstrip.web.contexts import Link
 from planstrip.web.kin_contexts import ChildLine, Children
 from planstrip.web.labels import BEFORE_NAME, done_of, extra_suffix, meter, state_label
 from planstrip.web.links import session_url
 
 MAX_OPEN_LINES = 3
+
+
+class Told(Protocol):
+    """A session as a line tells it: a child of a page's session, or of one on the board."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def counts(self) -> Counts: ...
+    @property
+    def active(self) -> str | None: ...
 
 
 def children(family: Family, root: str, lang: str, tr: NullTranslations) -> Children:
@@ -20,7 +37,7 @@ def children(family: Family, root: str, lang: str, tr: NullTranslations) -> Chil
 
 
 def lines(children: Iterable[Child], root: str, lang: str, tr: NullTranslations) -> list[ChildLine]:
-    return [_line(child, session_url(root, child.id, _query(lang)), tr) for child in children]
+    return [line(child, session_url(root, child.id, _query(lang)), tr) for child in children]
 
 
 def parent(family: Family, root: str, lang: str) -> Link | None:
@@ -29,7 +46,17 @@ def parent(family: Family, root: str, lang: str) -> Link | None:
     return Link(session_url(root, family.parent, _query(lang)), family.parent_title or family.parent)
 
 
-def _line(child: Child, url: str, tr: NullTranslations) -> ChildLine:
+def agents_running(agents: int, running: int, tr: NullTranslations) -> str | None:
+    """`3 agents, 1 running`; None without any."""
+    if not agents:
+        return None
+    said = tr.ngettext("%(num)d agent", "%(num)d agents", agents) % {"num": agents}
+    if not running:
+        return said
+    return tr.gettext("%(agents)s, %(running)d running") % {"agents": said, "running": running}
+
+
+def line(child: Told, url: str, tr: NullTranslations) -> ChildLine:
     counts, label = child.counts, state_label(child.state, tr)
     suffix, suffix_name = extra_suffix(counts.in_progress - 1, tr) if child.active else (None, None)
     summary = done_of(counts.completed, counts.total, tr) if counts.total else label
