@@ -103,6 +103,16 @@ def test_a_page_shows_the_strip_and_its_position(shared_panel: Panel, path: str)
     assert parsed.has(**{"data-live": "live"}) or "data-live" in text
 
 
+def test_a_link_to_a_session_has_a_preview_with_its_counts(shared_panel: Panel) -> None:
+    session, title = new_session(), '"><script>alert(1)</script>'
+    shared_panel.append(session, {"type": "session/title", "data": {"title": title}})
+    assert Parsed(get(shared_panel, f"/sessions/{session}")).has(property="og:description", content="no plan")
+    shared_panel.write(session, todos("a=c b=i"))
+    preview = Parsed(get(shared_panel, f"/sessions/{session}"))
+    assert preview.has(property="og:title", content=title)
+    assert preview.has(property="og:description", content="1 completed\u2002·\u20021 in progress")
+
+
 def test_without_a_plan_the_strip_is_absent(shared_panel: Panel) -> None:
     session = new_session()
     shared_panel.append(session, {"type": "session/title", "data": {"title": "t"}})
