@@ -1,6 +1,7 @@
 """What hooks leave in the log, where it is not only what a run of them says: repeats, other doors, hostile payloads."""
 
 import json
+from html import unescape
 from typing import Any
 
 import pytest
@@ -68,6 +69,63 @@ def test_a_call_that_was_not_accepted_is_no_plan(
     event = "AfterTool" if agent == "gemini" else "PostToolUse"
     post(shared_panel, agent, tool(session, name, event=event, tool_input=sent, tool_response=response))
     assert types(shared_panel, session) == ["session/start", "tool/call", "tool/result"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "header", "omitted", "summary"),
+    [
+        (  # R014: a key that we do not know
+            [
+                {"content": "Phase 1", "status": "in_progress", "level": 0},
+                {"content": "step a", "status": "completed", "level": 1},
+                {"content": "step b", "status": "completed", "level": 1},
+            ],
+            "2 completed\u2002·\u20021 in progress",
+            [],
+            "2/3 completed · Phase 1",
+        ),
+        (  # R020: given up for a reason
+            [
+                {"content": "A", "status": "completed"},
+                {"content": "B", "status": "completed"},
+                {"content": "C", "status": "failed", "reason": "quota"},
+            ],
+            "2 completed",
+            [{"content": "C", "status": "failed"}],
+            "2/3 completed",
+        ),
+        (  # R021: its word is pending by our table, which has three statuses
+            [{"content": "Ask owner for release date", "status": "blocked"}, *todos("a=i b=p")],
+            "1 in progress\u2002·\u20022 pending",
+            [],
+            "0/3 completed · a",
+        ),
+        (  # R024
+            [{"content": "A", "status": "doing"}, {"content": "B", "status": None}],
+            "2 pending",
+            [],
+            "0/2 completed",
+        ),
+    ],
+)
+def test_whatever_an_agent_puts_into_its_list_the_page_opens_and_shows_it(
+    shared_panel: Panel, sent: list[dict[str, object]], header: str, omitted: list[object], summary: str
+) -> None:
+    """R014, R020, R021, R024: its own words stay in the row, the plan has ours; nothing is ticked by guess."""
+    session = new_session()
+    call = {"tool_input": {"todos": sent}, "tool_response": {"oldTodos": [], "newTodos": sent}}
+    post(shared_panel, "claude", tool(session, "TodoWrite", **call))
+    plan = shared_panel.plan(session)
+    assert plan["omitted"] == omitted
+    page = unescape(shared_panel.client.get(f"/sessions/{session}").text)
+    assert f'data-field="header">{header}<' in page
+    assert f'data-field="summary">{summary}<' in page
+    assert page.count("data-omitted") == len(omitted)
+    assert f"/sessions/{session}/retire" in page
+    assert all(json.dumps(word) in page for item in sent for word in item.values())
+    shared_panel.append(session, *[{"type": "turn/start", "data": {"turn": turn}} for turn in range(10)])
+    is_done = plan["counts"]["completed"] == len(plan["todos"])
+    assert shared_panel.plan(session)["todos"] == (None if is_done else plan["todos"])
 
 
 def test_our_own_tools_call_is_shown_once_where_its_own_door_told_it(shared_panel: Panel) -> None:

@@ -184,7 +184,16 @@ def test_a_duplicate_is_told_before_the_policy(single: Panel) -> None:
         ({"todos": None}, ["todos"]),
         ({"todos": {}}, ["todos"]),
         ({"todos": '[{"content":"a","status":"pending"}]'}, ["todos"]),
+        ({"todos": '[{"content":"Repair build","status":"in_progress"}]'}, ["todos"]),  # R116
         ({"todos": [], "merge": True}, ["merge"]),
+        (  # R118: a blank content is the next check's, which this list does not come to
+            {"todos": ["Check logs", {"content": "B"}, None, {"content": " ", "status": "pending"}]},
+            ["todos[0]", "todos[1].status", "todos[2]"],
+        ),
+        (  # R014: of our own tool's model
+            {"todos": [{"content": "Phase 1", "status": "in_progress", "level": 0}]},
+            ["todos[0].level"],
+        ),
         (
             {"todos": ["a", {"content": "B"}, None, {"content": 1, "status": "p"}]},
             ["todos[0]", "todos[1].status", "todos[2]", "todos[3].content", "todos[3].status"],
@@ -205,9 +214,11 @@ def test_a_schema_fault_is_named_by_the_path_of_every_offending_entry(
     assert answer.status_code == 422
     assert [error["path"] for error in answer.json()["errors"]] == paths
     assert all(path in answer.json()["detail"] for path in paths)
+    assert shared_panel.plan(session)["todos"] is None
 
 
 def test_a_refused_call_is_recorded_with_its_failure_and_no_write(shared_panel: Panel) -> None:
+    """R013, R121."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     answer = shared_panel.write(session, todos("b=p b=p"))
@@ -222,6 +233,7 @@ def test_a_refused_call_is_recorded_with_its_failure_and_no_write(shared_panel: 
 
 
 def test_a_list_as_a_string_is_refused_with_a_reason_and_never_stored(shared_panel: Panel) -> None:
+    """R116."""
     session = new_session()
     answer = shared_panel.write(session, json.dumps(todos("a=i")))
     assert "string" in answer.json()["detail"]
@@ -260,7 +272,11 @@ def test_a_call_over_the_limits_records_nothing(shared_panel: Panel, listed: obj
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", '"x"', "7", "null", "{", '{"todos": NaN}', '{"todos": ["\\ud800"]}', "\xff"]
+    "body",
+    [
+        *("", "[]", '"x"', "7", "null", "{", '{"todos": NaN}', '{"todos": ["\\ud800"]}', "\xff"),
+        '{"todos":[{"content":"A","st',  # R120: arguments that are still being sent
+    ],
 )
 def test_a_body_that_is_no_json_object_records_nothing(shared_panel: Panel, body: str) -> None:
     session = new_session()

@@ -4,7 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planstrip.events import Entry, SessionRewind, Todo, TodoWrite, ToolCall, TurnStart, Unknown, ViewerRestore
+from planstrip.events import (
+    EndReason,
+    Entry,
+    Event,
+    Omitted,
+    SessionRewind,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    TurnEnd,
+    TurnStart,
+    Unknown,
+    ViewerRestore,
+)
 from planstrip.plan.fold import fold
 from planstrip.plan.todos import Counts
 from tests.logs import entries, log, logs
@@ -47,6 +60,8 @@ def test_what_stands_is_never_empty_and_names_the_event_that_set_it(entries: lis
         ("W[a=i] > T- > T+ > T- > T+ > T-", "a=i"),  # R063: any number of later turns
         ("T+ > T-", None),  # R050: no plan is guessed
         ("W[a=i,b=i,c=i]", "a=i,b=i,c=i"),  # R028: nothing is normalised on replay
+        ("T+ > W[a=p,b=p] > T- > W[a=p,b=p,c=p]", "a=p,b=p,c=p"),  # R042: whenever a write comes
+        ("T+ > W[a=c,b=c,c=c]", "a=c,b=c,c=c"),  # R058: finished in a turn that still runs
     ],
 )
 def test_the_plan_that_stands(notation: str, plan: str | None) -> None:
@@ -66,3 +81,20 @@ def test_the_old_fold_lost_what_a_killed_turn_had_planned_and_ours_keeps_its_twe
 def test_a_type_of_a_newer_writer_changes_nothing() -> None:
     known = log("W[a=i]")
     assert fold([*known, Entry(2, 0, Unknown("plan/next"))]) == fold(known)
+
+
+@pytest.mark.parametrize("type_", ["context/compacted", "session/cleared"])
+def test_what_an_agent_forgets_of_its_conversation_is_no_word_about_its_plan(type_: str) -> None:
+    """R033, R034, R045: what such an event stands for is not in our vocabulary, and no plan goes by guess."""
+    steps = tuple(Todo(f"step {n}", "completed" if n <= 12 else "pending") for n in range(1, 44))
+    turn: list[Event] = [TurnStart(1), TodoWrite(steps), Unknown(type_), TurnEnd(1, EndReason("completed"))]
+    plan = fold(entries([*turn, TurnStart(2)]))
+    assert plan is not None
+    assert plan.counts == Counts(completed=12, in_progress=0, pending=31)
+
+
+def test_what_the_agent_called_off_keeps_no_finished_plan_standing() -> None:
+    """R057: the list alone decides."""
+    written = TodoWrite((Todo("a", "completed"),), None, (Omitted("b", "cancelled"),))
+    assert fold(entries([written])) is not None
+    assert fold(entries([written, TurnStart(2)])) is None

@@ -20,6 +20,8 @@ def plans(notation: str) -> Plans:
     [
         ("W[a=i]", []),
         ("W[a=c] > T+", ["finished"]),
+        ("T+ > W[a=c,b=c] > T-", []),  # R060: it stands at its turn
+        ("T+ > W[a=c,b=c] > T- > T+", ["finished"]),  # R052, R061: and then it is history
         ("W[a=c] > W[]", ["finished"]),
         ("W[a=i] > W[]", ["abandoned"]),
         ("T+ > W[a=i] > T! > T+ > W[]", ["interrupted"]),

@@ -88,6 +88,13 @@ def test_time_in_which_no_turn_ran_is_no_work() -> None:
     assert [turn.is_interrupted for turn in found.turns] == [True, False]
 
 
+def test_each_task_has_its_own_clock_through_an_interruption() -> None:
+    """R152: 39 min, 3 s and 0 s, two at once, and ten hours between two turns that nobody worked."""
+    steps = "T+ > W[a=i,b=i,c=p] > W[a=i,b=c,c=i] > W[a=i,b=c,c=c] > T! > T+ > W[a=c,b=c,c=c]"
+    found = timeline(at([0, 0, 0.05, 0.05, 20, 620, 639], steps))
+    assert [worked(found, name) for name in "abc"] == [39, 0.05, 0]
+
+
 def test_a_turn_that_tells_no_end_ended_with_the_event_before_the_next_one() -> None:
     call = ToolCall("c", "bash", "ls")
     found = timeline(told((0, TurnStart(1)), (0, write("a=i")), (4, call), (900, TurnStart(2)), (901, write("a=c"))))

@@ -3,7 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planstrip.events import EndReason, Entry, SessionStart, TurnEnd, TurnStart, TurnWait, Unknown
+from planstrip.events import (
+    EndReason,
+    Entry,
+    SessionStart,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnResume,
+    TurnStart,
+    TurnWait,
+    Unknown,
+)
 from planstrip.plan import fold
 from planstrip.plan.outline import QUIET_AFTER_MS, state_of
 from planstrip.plan.view import View, advance, stand
@@ -55,6 +68,37 @@ def test_the_state_is_the_first_that_fits() -> None:
     waiting = entries([TurnStart(1), TurnWait(1, "approval")])
     assert stand(waiting).condition == "waiting"
     assert stand([*waiting, Entry(3, 0, TurnEnd(1, EndReason("completed")))]).condition == "none"
+
+
+def test_a_plan_moves_only_while_a_turn_runs() -> None:
+    """R016, R041: an interrupted turn leaves it still until the next one runs, and so does a question to a person."""
+
+    def moves(notation: str) -> bool:
+        return stand(log(notation)).is_moving
+
+    assert moves("T+ > W[a=c,b=i,c=p]")
+    assert not moves("T+ > W[a=c,b=i,c=p] > T-")
+    assert not moves("T+ > W[a=c,b=i,c=p] > T!")
+    assert moves("T+ > W[a=c,b=i,c=p] > T! > T+")
+    assert not stand([*log("T+ > W[a=c,b=i,c=p]"), Entry(3, 0, TurnWait(1, "question"))]).is_moving
+
+
+def test_that_a_turn_runs_does_not_depend_on_writes() -> None:
+    """R018: sixty to-dos, and twenty minutes without a word of the plan."""
+    later = 20 * 60_000
+    sixty = TodoWrite(tuple(Todo(f"{n}", "pending") for n in range(60)))
+    working = stand([*entries([TurnStart(1), sixty]), Entry(3, later, ToolCall("c", "bash", "{}"))])
+    assert (working.is_moving, working.outline.turn, working.plan_changed) == (True, "open", 2)
+    assert state_of(working.condition, working.updated_at, later + 1_000) == "working"
+
+
+def test_who_waits_for_a_person_waits_until_the_answer() -> None:
+    """R019: not until whatever comes next, and it is told apart from a session that is idle with the same plan."""
+    asked = [*log("T+ > W[a=i]"), Entry(3, 0, TurnWait(1, "question"))]
+    meanwhile = [Entry(4, 0, ToolCall("c", "bash", "{}")), Entry(5, 0, ToolResult("c", is_error=False, text=""))]
+    assert stand([*asked, *meanwhile]).condition == "waiting"
+    assert stand([*asked, *meanwhile, Entry(6, 0, TurnResume(1))]).condition == "running"
+    assert condition("W[a=i]") == "open"
 
 
 def test_a_running_turn_is_quiet_after_five_minutes_without_an_event() -> None:

@@ -28,6 +28,7 @@ def until(claim: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_frame_comes_at_once_with_its_position(shared_panel: Panel, kind: str) -> None:
+    """R078, R081."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     with shared_panel.stream(kind.format(session)) as stream:
@@ -42,6 +43,7 @@ def test_the_first_frame_comes_at_once_with_its_position(shared_panel: Panel, ki
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_frame_comes_also_to_a_reader_who_has_seen_all(shared_panel: Panel, kind: str) -> None:
+    """R081, R083."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     with shared_panel.stream(kind.format(session) + "?after=3") as stream:
@@ -62,6 +64,7 @@ def test_the_json_stream_says_what_the_plan_route_says(shared_panel: Panel) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_never_comes_compressed(shared_panel: Panel, kind: str) -> None:
+    """R080."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     with shared_panel.stream(kind.format(session), Accept_Encoding="gzip, deflate, br, zstd") as stream:
@@ -71,6 +74,7 @@ def test_a_stream_never_comes_compressed(shared_panel: Panel, kind: str) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_waits_for_its_session_and_fills(shared_panel: Panel, kind: str) -> None:
+    """R073."""
     session = new_session()
     with shared_panel.stream(kind.format(session)) as stream:
         assert stream.status == 200
@@ -112,6 +116,7 @@ def test_a_frame_holds_what_changed_and_its_position(shared_panel: Panel) -> Non
 
 
 def test_an_event_that_changes_nothing_sends_nothing(shared_panel: Panel) -> None:
+    """R083."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     with (
@@ -133,6 +138,7 @@ def test_an_event_that_changes_nothing_sends_nothing(shared_panel: Panel) -> Non
 
 @pytest.mark.parametrize("header", ["Last_Event_ID", "last_event_id"])
 def test_what_was_seen_last_wins_over_the_address(shared_panel: Panel, header: str) -> None:
+    """R075, R083."""
     session = new_session()
     calls = [{"type": "tool/call", "data": {"call_id": f"{n}", "name": f"tool{n}", "arguments": ""}} for n in range(4)]
     shared_panel.append(session, *calls)
@@ -154,6 +160,7 @@ def test_a_position_beyond_the_log_begins_anew(shared_panel: Panel) -> None:
 
 
 def test_nothing_falls_between_the_page_and_its_stream(shared_panel: Panel) -> None:
+    """R073."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     page = shared_panel.client.get(f"/sessions/{session}").text
@@ -164,6 +171,7 @@ def test_nothing_falls_between_the_page_and_its_stream(shared_panel: Panel) -> N
 
 
 def test_a_burst_is_coalesced_and_its_last_state_arrives(shared_panel: Panel) -> None:
+    """R090, R091."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     with shared_panel.stream(f"/api/sessions/{session}/stream") as stream:
@@ -178,6 +186,53 @@ def test_a_burst_is_coalesced_and_its_last_state_arrives(shared_panel: Panel) ->
         assert len(frames) <= took / 0.1 + 2
         assert [int(frame.id or 0) for frame in frames] == sorted({int(frame.id or 0) for frame in frames})
         assert stream.wait(0.3) is None
+
+
+def test_each_write_of_a_person_reading_along_is_a_frame(shared_panel: Panel) -> None:
+    """R012: five completions 200 ms apart; the last frame is the fold of the whole log."""
+    session, steps = new_session(), [f"s{number}" for number in range(5)]
+    shared_panel.write(session, [{"content": step, "status": "pending"} for step in steps])
+    with shared_panel.stream(f"/api/sessions/{session}/stream") as stream:
+        stream.next()
+        told = []
+        for done in range(1, 6):
+            states = ["completed"] * done + ["pending"] * (5 - done)
+            listed = [{"content": step, "status": state} for step, state in zip(steps, states, strict=True)]
+            position = shared_panel.write(session, listed).json()["position"]
+            told.append(json.loads(stream.next().data))
+            assert told[-1]["since"]["position"] == position
+            time.sleep(0.2)
+        assert [plan["counts"]["completed"] for plan in told] == [1, 2, 3, 4, 5]
+        assert told[-1] == shared_panel.plan(session)
+
+
+def test_one_event_reaches_every_view_of_its_session(shared_panel: Panel) -> None:
+    """R056: the strip and its rows, the frame in another page, the list as JSON, the board."""
+    session = new_session()
+    head = shared_panel.write(session, todos("only-here=i")).json()["position"] + 1
+    with (
+        shared_panel.stream(f"/sessions/{session}/stream?after={head}") as page,
+        shared_panel.stream(f"/embed/{session}/stream?after={head}") as embed,
+        shared_panel.stream(f"/api/sessions/{session}/stream?after={head}") as plan,
+        shared_panel.stream("/stream?q=only-here") as board,
+    ):
+        assert all("only-here" in view.next().data for view in (page, embed, plan, board))
+        shared_panel.client.post(f"/api/sessions/{session}/retire")
+        for frame in (page.next(), embed.next()):
+            assert '<div id="strip" class="strip-region"></div>' in frame.data
+        assert json.loads(plan.next().data)["todos"] is None
+        assert session not in board.next().data
+
+
+def test_what_happens_in_another_session_reaches_nobody_here(shared_panel: Panel) -> None:
+    """R065: a session that is opened while another has a plan shows none."""
+    older, newer = new_session(), new_session()
+    shared_panel.write(older, todos("of-the-older=i"))
+    with shared_panel.stream(f"/sessions/{newer}/stream") as stream:
+        assert "of-the-older" not in stream.next().data
+        shared_panel.write(older, todos("of-the-older=c"))
+        assert stream.wait(0.4) is None
+    assert "plan-strip" not in shared_panel.client.get(f"/sessions/{newer}").text
 
 
 def test_no_row_is_lost_in_a_burst(shared_panel: Panel) -> None:
@@ -211,6 +266,7 @@ def test_two_viewers_get_the_same_bytes_and_another_language_its_own(shared_pane
 
 
 def test_lines_of_every_kind_stay_inside_their_frame(shared_panel: Panel) -> None:
+    """R093."""
     session = new_session()
     content = "a\nb\r\nc\rd\u2028e\u0085f\x00g\n\nevent: evil\ndata: x\n\nid: 7"
     shared_panel.write(session, [{"content": content, "status": "pending"}])
@@ -227,6 +283,7 @@ def test_lines_of_every_kind_stay_inside_their_frame(shared_panel: Panel) -> Non
 
 
 def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R075, R083."""
     monkeypatch.setattr("planstrip.web.live.HEARTBEAT_S", 0.1)
     with running(database) as panel:
         panel.write("a", todos("a=i"))
@@ -240,6 +297,7 @@ def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.M
 
 
 def test_heartbeats_come_every_fifteen_seconds() -> None:
+    """R079, R083."""
     from planstrip.web import live
 
     assert live.HEARTBEAT_S == 15
@@ -250,6 +308,7 @@ def test_heartbeats_come_every_fifteen_seconds() -> None:
 
 
 def test_streams_that_were_opened_and_closed_leave_nobody(panel: Panel) -> None:
+    """R095."""
     panel.write("a", todos("a=i"))
     for number in range(10):
         streams = [panel.stream(KINDS[place % 3].format("a" if place % 2 else "later")) for place in range(50)]
@@ -320,6 +379,7 @@ def test_readers_from_many_positions_cost_bounded_memory(panel: Panel) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_on_shutdown_streams_end_in_time(database: Path, number: int) -> None:
+    """R094."""
     with serving(database) as program:
         streams = [Stream(program.url, kind.format("a"), {}) for kind in KINDS]
         for stream in streams:
