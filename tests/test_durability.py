@@ -76,6 +76,7 @@ def check(program: Program, acknowledged: list[tuple[str, int, str]]) -> None:
 
 
 def test_no_acknowledged_append_is_lost_when_the_server_is_killed(database: Path) -> None:
+    """R036."""
     acknowledged: list[tuple[str, int, str]] = []
     for _ in range(KILLS):
         with serving(database) as program:

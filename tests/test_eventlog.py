@@ -27,6 +27,7 @@ def test_positions_count_from_one_in_each_session(store: Store) -> None:
 
 
 def test_positions_go_on_after_a_restart(database: Path) -> None:
+    """R145."""
     for first in (1, 4, 7):
         with opened(database) as store:
             assert store.append("a", *[write("x=i")] * 3).positions == (first, first + 1, first + 2)
@@ -108,6 +109,7 @@ def test_what_is_read_is_what_was_appended_in_order(store: Store, batches: list[
 
 
 def test_a_poisoned_row_does_not_hide_its_neighbours(store: Store) -> None:
+    """R036."""
     store.append("a", write("x=i"), write("y=i"), write("z=i"))
     store.execute("UPDATE events SET data = '{' WHERE position = 2")
     assert [entry.position for entry in store.entries("a")] == [1, 2, 3]

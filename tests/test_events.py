@@ -27,6 +27,7 @@ def test_no_stored_data_breaks_reading(type_: str, data: dict[str, object]) -> N
     "data", ["", "{", "[]", "7", '{"todos": 5}', '{"todos": [{"content": "a", "status": "doing"}]}']
 )
 def test_a_poisoned_row_is_kept_and_shown_nowhere(data: str) -> None:
+    """R036."""
     assert decode("todo/write", data) == Unknown("todo/write")
 
 

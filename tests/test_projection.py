@@ -48,6 +48,7 @@ def new_log(store: Store, entries: list[Entry], size: int = 10_000) -> str:
 def test_a_fresh_read_equals_what_a_live_viewer_holds_at_every_prefix(
     store: Store, events: list[Event], size: int
 ) -> None:
+    """R012, R150."""
     session, live = f"log-{next(_numbers)}", View()
     for start in range(0, len(events), size):
         store.append(session, *[draft_of(event) for event in events[start : start + size]])
@@ -197,6 +198,7 @@ def test_the_plan_of_an_interrupted_turn_stands(store: Store) -> None:
 def test_a_checkpoint_of_the_old_fold_is_dropped_and_the_plan_comes_back(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """R147."""
     interrupted_log(store)
     before = store.execute("SELECT * FROM events")
     old_checkpoint(store)
@@ -213,6 +215,7 @@ def test_a_checkpoint_of_the_old_fold_is_dropped_and_the_plan_comes_back(
 def test_a_panel_on_a_database_of_the_old_fold_shows_the_plan_everywhere(
     database: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """R147."""
     with opened(database) as store:
         interrupted_log(store, "t")
         old_checkpoint(store, session="t")
@@ -298,6 +301,7 @@ FINISHED, OPEN = {"todos": todos("a=c b=c")}, {"todos": todos("a=c b=i")}
 def test_a_plan_stands_until_the_contract_clears_it(
     shared_panel: Panel, steps: list[tuple[str, dict[str, object]]], expected: int | None
 ) -> None:
+    """R033, R054, R063."""
     session = f"clear-{next(_numbers)}"
     for type_, data in steps:
         assert shared_panel.append(session, {"type": type_, "data": data}).status_code == 201

@@ -182,7 +182,7 @@ def test_another_writer_of_the_same_file_is_noticed(database: Path) -> None:
 
 
 def test_two_processes_that_write_at_once_leave_no_gap(database: Path) -> None:
-    """A process each, appending as fast as it can."""
+    """A process each, appending as fast as it can. R143, R145."""
     code = (
         "import sys, pathlib\n"
         "from tests.stores import opened, write\n"

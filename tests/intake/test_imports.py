@@ -83,6 +83,7 @@ def test_a_directory_without_any_transcript_fails(log: "Log", tmp_path: Path) ->
 
 
 def test_growth_in_pieces_is_the_same_as_the_whole(store: "Store", tmp_path: Path) -> None:
+    """R120."""
     whole, pieces = store.fresh(), store.fresh()
     whole.take(REJECTED)
     data, growing = REJECTED.read_bytes(), tmp_path / "session.jsonl"
@@ -244,6 +245,7 @@ def test_a_fork_stands_alone_with_what_was_copied_into_it(log: "Log") -> None:
 
 
 def test_a_subagent_is_a_session_of_its_own_below_its_parent(log: "Log") -> None:
+    """R067."""
     log.take(SAMPLES / "fixture-subagent-max-tokens")
     child, parent = (COPIED[f"fixture-subagent-max-tokens/{name}.jsonl"] for name in ("session.1", "session"))
     assert child["parent"] == parent["session"]

@@ -184,6 +184,7 @@ def told(before: str, after: str, **more: object) -> list[str]:
     ],
 )
 def test_what_a_write_changed(before: str, after: str, expected: list[str]) -> None:
+    """R037, R039, R046."""
     assert told(before, after) == expected
 
 

@@ -38,6 +38,7 @@ def test_each_past_plan_has_its_outcome(notation: str, outcomes: list[str]) -> N
 
 
 def test_a_past_plan_can_be_looked_up_where_it_stood_last() -> None:
+    """R061."""
     past = plans("T+ > W[a=i,b=p] > W[a=c,b=c] > T- > T+ > W[c=i]").past[0]
     assert (past.first, past.last, past.began, past.ended) == (2, 4, 2_000, 5_000)
     assert stand(log("T+ > W[a=i,b=p] > W[a=c,b=c] > T-")).counts == past.counts

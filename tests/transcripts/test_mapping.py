@@ -26,11 +26,13 @@ from planstrip.transcripts.mapping import kept, kept_plan, map_list
     ],
 )
 def test_each_word_becomes_one_of_three(word: str | None, status: str) -> None:
+    """R021, R024."""
     assert [todo.status for todo in map_list([("a", word)]).todos] == [status]
 
 
 @pytest.mark.parametrize("word", ["cancelled", "canceled", "abandoned", "deleted", "failed"])
 def test_what_was_given_up_is_kept_beside_the_list_with_its_own_word(word: str) -> None:
+    """R020."""
     mapped = map_list([("a", word), ("a", "pending")])
     assert mapped.omitted == (Omitted("a", word),)
     assert mapped.todos == (Todo("a", "pending"),)

@@ -47,6 +47,7 @@ def test_the_plan_is_the_list_its_counts_and_what_set_it(shared_panel: Panel) ->
 
 
 def test_no_plan_is_null_and_not_an_empty_list(shared_panel: Panel) -> None:
+    """R070."""
     session = new_session()
     shared_panel.append(session, TITLE)
     assert shared_panel.plan(session) == {
@@ -300,3 +301,21 @@ def test_a_locked_store_is_answered_with_503_and_a_hint(panel: Panel, monkeypatc
     problem(answer, 503)
     assert answer.headers["retry-after"] == "1"
     assert panel.write("a", todos("a=i")).json()["position"] == 2
+
+
+def test_a_plan_that_cannot_be_read_is_not_told_as_no_plan(panel: Panel) -> None:
+    """R070: neither on the wire nor on a page, and an open page keeps what it shows."""
+    panel.write("a", todos("a=i"))
+    with panel.stream("/sessions/a/stream") as stream:
+        stream.next()
+        with panel.parts.engine.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE events RENAME TO elsewhere")
+        panel.parts.hub.wake({"a": 9})
+        assert stream.wait(0.4) is None
+        problem(panel.client.get("/api/sessions/a/plan"), 503)
+        page = panel.client.get("/sessions/a", headers={"accept": "text/html"})
+        assert (page.status_code, page.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        with panel.parts.engine.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE elsewhere RENAME TO events")
+        panel.write("a", todos("a=c"))
+        assert "1 completed" in stream.next().data

@@ -59,6 +59,7 @@ def shown(panel: Panel, **filters: str) -> list[str]:
 
 
 def test_who_needs_a_person_comes_first_and_what_is_long_past_last(panel: Panel) -> None:
+    """R071."""
     for number, state in enumerate(reversed(ORDER)):
         put(panel, f"old-{state}", state, RECENT_MS * 2 + number)
         put(panel, state, state, 60_000)

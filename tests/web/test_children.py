@@ -61,6 +61,7 @@ def test_a_session_without_children_shows_no_empty_list(shared_panel: Panel) -> 
 
 
 def test_the_page_lists_its_children_and_their_row_shows_how_far_they_are(shared_panel: Panel) -> None:
+    """R068."""
     boss, kid = new_session(), new_session()
     row = delegate(shared_panel, boss)
     start(shared_panel, kid, boss, title="Survey A", parent_call="c")
@@ -109,6 +110,7 @@ def test_a_childs_words_are_text(shared_panel: Panel) -> None:
 
 
 def test_a_childs_plan_never_touches_its_parents(shared_panel: Panel) -> None:
+    """R066."""
     boss, kid = new_session(), new_session()
     shared_panel.write(boss, todos("a=i b=p"))
     before = shared_panel.plan(boss), shared_panel.events(boss)
@@ -116,6 +118,36 @@ def test_a_childs_plan_never_touches_its_parents(shared_panel: Panel) -> None:
     shared_panel.write(kid, todos("x=c"))
     shared_panel.write(kid, [])
     assert (shared_panel.plan(boss), shared_panel.events(boss)) == before
+
+
+def test_plans_of_a_family_that_writes_in_turns_are_each_their_own(shared_panel: Panel) -> None:
+    """R027, R043, R067: twenty silent minutes of the parent's, and it is told that three agents run."""
+    boss, kids = new_session(), [new_session() for _ in range(3)]
+    shared_panel.append(boss, {"type": "turn/start", "data": {"turn": 1}})
+    shared_panel.write(boss, todos("a=i b=p c=p"))
+    now = shared_panel.parts.clock()
+    for kid in kids:
+        start(shared_panel, kid, boss)
+        shared_panel.append(kid, {"type": "turn/start", "data": {"turn": 1}, "time": now - 20 * 60_000})
+    for status in "pic":
+        for kid in kids:
+            shared_panel.write(kid, todos(f"of-{kid}={status}"))
+    text = page(shared_panel, boss)
+    assert 'data-field="header">1 in progress\u2002·\u20022 pending<' in text
+    assert "3 agents, 3 running" in words(region(text, "children"))
+    assert shared_panel.plan(boss)["todos"] == todos("a=i b=p c=p")
+    assert [shared_panel.plan(kid)["todos"] for kid in kids] == [todos(f"of-{kid}=c") for kid in kids]
+
+
+def test_a_run_that_goes_on_under_another_id_leads_to_where_the_plan_is(shared_panel: Panel) -> None:
+    """R035: it shows no plan of its own, and the one that there is stands where it was written."""
+    first, resumed = new_session(), new_session()
+    shared_panel.write(first, todos("a=i b=p"))
+    start(shared_panel, resumed, first)
+    text = page(shared_panel, resumed)
+    assert "plan-strip" not in text
+    assert f'class="head-parent" href="/sessions/{first}?lang=en"' in text
+    assert shared_panel.plan(first)["todos"] == todos("a=i b=p")
 
 
 def test_older_rows_show_their_children_too(shared_panel: Panel) -> None:
@@ -192,6 +224,7 @@ def test_who_opens_a_session_may_name_the_call(shared_panel: Panel) -> None:
 
 
 def test_a_childs_write_reaches_its_parents_viewer(shared_panel: Panel) -> None:
+    """R068."""
     boss, kid = new_session(), new_session()
     shared_panel.write(boss, todos("a=i"))
     row = delegate(shared_panel, boss)

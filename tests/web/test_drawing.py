@@ -107,6 +107,7 @@ def test_work_that_pauses_says_so() -> None:
 
 
 def test_the_strip_is_told_how_long_each_task_took() -> None:
+    """R152."""
     found = life([0, 0, 1, 3], "T+ > W[a=i,b=p,c=i] > W[a=c,b=i] > T-")
     assert worked(found, EN) == {"a": "1 min", "b": "2 min"}
 

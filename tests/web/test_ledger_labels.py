@@ -57,6 +57,7 @@ def test_a_rename_keeps_the_earlier_text() -> None:
 
 
 def test_what_a_row_says_of_dropped_to_dos() -> None:
+    """R037."""
     difference = compare([Todo("a", "pending"), Todo("b", "completed"), Todo("c", "in_progress")], [])
     assert dropped(difference, EN) == "2 dropped"
     assert dropped(difference, ZH) == "2 项未完成被移除"
@@ -100,6 +101,7 @@ def test_a_write_without_a_row_has_no_link(shared_panel: Panel) -> None:
 
 
 def test_dropped_to_dos_are_listed_under_the_plan_and_alone_where_none_stands(shared_panel: Panel) -> None:
+    """R037, R039."""
     session = new_session()
     shared_panel.write(session, todos("a=i b=p c=p"))
     shared_panel.write(session, todos("a=c"))
@@ -145,6 +147,7 @@ def test_hostile_texts_are_told_and_dismissed_as_text(shared_panel: Panel, text:
 
 
 def test_a_write_pushes_its_own_revision_and_nothing_for_an_equal_list(shared_panel: Panel) -> None:
+    """R046."""
     session = new_session()
     position = shared_panel.write(session, todos("a=i b=p")).json()["position"] + 1
     with shared_panel.stream(f"/sessions/{session}/stream?after={position}") as stream:

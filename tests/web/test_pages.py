@@ -1,6 +1,8 @@
 """The pages: the board, a session, an embedded strip (spec.md §10, §6, §5)."""
 
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,7 @@ PAGES = ("/", "/sessions/{}", "/embed/{}", "/docs", "/sign-in", "/sessions/later
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_page_asks_no_other_host_and_has_no_inline_code(shared_panel: Panel, path: str, lang: str) -> None:
+    """R138."""
     session = new_session()
     shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1}})
     shared_panel.write(session, todos("a=c b=i c=i d=p"))
@@ -81,6 +84,7 @@ def test_a_page_asks_no_other_host_and_has_no_inline_code(shared_panel: Panel, p
 
 @pytest.mark.parametrize("path", ["/sessions/{}", "/embed/{}"])
 def test_a_page_of_a_session_that_does_not_exist_yet_waits_for_it(shared_panel: Panel, path: str) -> None:
+    """R035."""
     session = new_session()
     text = get(shared_panel, path.format(session))
     assert "wait" in text.lower()
@@ -114,6 +118,7 @@ def test_a_link_to_a_session_has_a_preview_with_its_counts(shared_panel: Panel) 
 
 
 def test_without_a_plan_the_strip_is_absent(shared_panel: Panel) -> None:
+    """R050, R057."""
     session = new_session()
     shared_panel.append(session, {"type": "session/title", "data": {"title": "t"}})
     for path in (f"/sessions/{session}", f"/embed/{session}"):
@@ -128,6 +133,164 @@ def test_a_row_shows_its_fields(shared_panel: Panel) -> None:
     parsed = Parsed(get(shared_panel, f"/sessions/{session}"))
     assert parsed.has(**{"data-tool": "todo_write", "data-state": "ok"})
     assert {"title", "summary", "suffix"} <= {named.get("data-field") for _, named in parsed.tags}
+
+
+def field(text: str, name: str) -> str | None:
+    """The text of a page's first field of a name."""
+    found = re.search(rf'data-field="{name}"[^>]*>([^<]*)<', text)
+    return unescape(found[1]) if found else None
+
+
+@pytest.mark.parametrize(
+    ("written", "summary", "suffix", "header"),
+    [
+        ("s1=c s2=i s3=c s4=c s5=c s6=i", "4/6 completed · s2", "+1", "4 completed · 2 in progress"),  # R001
+        (  # R002
+            "t1=c t2=c t3=c t4=i t5=p t6=p t7=p t8=p",
+            "3/8 completed · t4",
+            None,
+            "3 completed · 1 in progress · 4 pending",
+        ),
+        (  # R006
+            " ".join(f"t{n}={'i' if n == 7 else 'c'}" for n in range(18)),
+            "17/18 completed · t7",
+            None,
+            "17 completed · 1 in progress",
+        ),
+        ("a=i b=i c=i d=i", "0/4 completed · a", "+3", "4 in progress"),  # R025
+        ("a=i b=i c=i", "0/3 completed · a", "+2", "3 in progress"),  # R028, R029
+        ("a=p b=p c=p d=p", "0/4 completed", None, "4 pending"),  # R049
+        ("a=c b=p", "1/2 completed", None, "1 completed · 1 pending"),  # R049
+        ("a=p", "0/1 completed", None, "1 pending"),  # R049: a list of one is a plan
+        (  # R099: twelve, three of them active beyond the fifth
+            " ".join(f"t{n}={'i' if n in (6, 8, 11) else 'p'}" for n in range(12)),
+            "0/12 completed · t6",
+            "+2",
+            "3 in progress · 9 pending",
+        ),
+    ],
+)
+def test_row_strip_list_and_api_tell_the_same_numbers(
+    shared_panel: Panel, written: str, summary: str, suffix: str | None, header: str
+) -> None:
+    """R001, R002, R006, R025, R028, R029, R049, R099: the row counts what is completed, the strip every status."""
+    session = new_session()
+    counts = shared_panel.write(session, todos(written)).json()["counts"]
+    text = get(shared_panel, f"/sessions/{session}")
+    strip = text[text.index('id="strip"') : text.index('id="unlisted"')]
+    assert (field(text, "summary"), field(text, "suffix")) == (summary, suffix)
+    assert field(strip, "header") == header.replace(" · ", "\u2002·\u2002")
+    listed = re.findall(r'data-status="(\w+)".*?data-field="content"[^>]*>([^<]*)<', strip, re.DOTALL)
+    assert [{"content": content, "status": status} for status, content in listed] == todos(written)
+    assert {status: [one for one, _ in listed].count(status) for status in counts} == counts
+    assert summary.startswith(f"{counts['completed']}/{len(listed)} ")
+    assert shared_panel.plan(session)["counts"] == counts
+
+
+def test_the_plan_does_not_depend_on_what_a_page_shows(shared_panel: Panel) -> None:
+    """R005, R044: its write is among the older rows, and another page was looked at in between."""
+    session = new_session()
+    call = {"call_id": "w", "name": "todo_write", "arguments": "{}"}
+    write = {"type": "todo/write", "data": {"todos": todos("a=c b=i"), "call_id": "w"}}
+    shared_panel.append(
+        session, {"type": "turn/start", "data": {"turn": 1}}, {"type": "tool/call", "data": call}, write
+    )
+    later = [{"type": "tool/call", "data": {"call_id": f"{n}", "name": "bash", "arguments": ""}} for n in range(120)]
+    shared_panel.append(session, *later)
+    for path in (f"/sessions/{session}", "/", f"/sessions/{session}"):
+        text = get(shared_panel, path)
+        if path != "/":
+            assert 'id="row-2"' not in text
+            assert field(text, "header") == "1 completed\u2002·\u20021 in progress"
+
+
+def test_a_write_that_failed_changes_nothing_and_its_list_is_in_its_row(shared_panel: Panel) -> None:
+    """R013, R121: on the row stands why; what the model sent is kept in its IN."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    refused = json.dumps({"todos": todos("a=c")})
+    shared_panel.append(
+        session,
+        {"type": "tool/call", "data": {"call_id": "x", "name": "todo_write", "arguments": refused}},
+        {"type": "tool/result", "data": {"call_id": "x", "is_error": True, "text": "permission denied"}},
+    )
+    text = get(shared_panel, f"/sessions/{session}")
+    row = text[text.index('id="row-4"') :]
+    assert 'data-state="error"' in row
+    assert field(row, "summary") == "permission denied"
+    assert refused in unescape(row)
+    assert field(text, "header") == "1 in progress"
+
+
+@pytest.mark.parametrize("arguments", ["", "{}"])
+def test_a_call_of_which_only_the_name_is_known_has_its_row(shared_panel: Panel, arguments: str) -> None:
+    """R123."""
+    session = new_session()
+    shared_panel.append(
+        session,
+        {"type": "tool/call", "data": {"call_id": "x", "name": "todo_write", "arguments": arguments}},
+        {"type": "tool/result", "data": {"call_id": "x", "is_error": False, "text": ""}},
+        {"type": "tool/call", "data": {"call_id": "y", "name": "bash", "arguments": '{"command": "make"}'}},
+    )
+    text = get(shared_panel, f"/sessions/{session}")
+    assert (field(text, "title"), field(text, "summary")) == ("todo_write", arguments)
+    assert text.count("data-tool") == 2
+    assert "plan-strip" not in text
+
+
+def test_rows_are_history_and_one_place_shows_the_plan(shared_panel: Panel) -> None:
+    """R007, R015, R060: settled rows with their times, still after the turn's end, also when it is opened anew."""
+    session = new_session()
+    shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1}})
+    for written in ("a=i b=p", "a=c b=i", "a=c b=c"):
+        shared_panel.write(session, todos(written))
+    shared_panel.append(session, {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}})
+    parsed = Parsed(get(shared_panel, f"/sessions/{session}"))
+    rows = [named for _, named in parsed.tags if "data-tool" in named]
+    strips = [named for _, named in parsed.tags if named.get("data-testid") == "plan-strip"]
+    assert [row["data-state"] for row in rows] == ["ok"] * 3
+    assert sum(tag == "time" and named.get("class") == "when" for tag, named in parsed.tags) == 3
+    (strip,) = strips
+    assert "data-complete" in strip
+    assert "data-moving" not in strip
+
+
+def test_what_came_between_two_writes_stands_between_their_rows(shared_panel: Panel) -> None:
+    """R159: the tool calls and their failures, in order; nothing is judged."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    for number, is_error in enumerate((False, True)):
+        call = {"call_id": f"{number}", "name": "bash", "arguments": '{"command": "make test"}'}
+        result = {"call_id": f"{number}", "is_error": is_error, "text": "2 tests failed"}
+        shared_panel.append(session, {"type": "tool/call", "data": call}, {"type": "tool/result", "data": result})
+    shared_panel.write(session, todos("a=c"))
+    text = get(shared_panel, f"/sessions/{session}")
+    rows = re.findall(r'data-tool="(\w+)" data-state="(\w+)"', text)
+    assert rows == [("todo_write", "ok"), ("bash", "ok"), ("bash", "error"), ("todo_write", "ok")]
+    assert 'data-change="completed"' in text[text.index('id="row-8"') :]
+
+
+def test_two_long_texts_can_both_be_read_to_their_ends(shared_panel: Panel) -> None:
+    """R098: by hover, by focus, and by assistive technology; only the style sheet shortens."""
+    session, beginning = new_session(), "Refactor the authentication middleware so that session tokens are rotated on "
+    texts = [(beginning + end).ljust(140, ".") for end in ("every login", "every logout")]
+    shared_panel.write(session, [{"content": text, "status": "in_progress"} for text in texts])
+    text = get(shared_panel, f"/sessions/{session}")
+    strip = text[text.index('id="strip"') : text.index('id="unlisted"')]
+    for content in texts:
+        assert f'data-field="content" tabindex="0" title="{content}">{content}<' in strip
+    assert f"0/2 completed · {texts[0]}" == field(text, "summary")
+
+
+def test_frames_of_equal_plans_say_whose_each_is(shared_panel: Panel) -> None:
+    """R072: in the frame and in its tab."""
+    for number in range(4):
+        session = new_session()
+        shared_panel.append(session, {"type": "session/title", "data": {"title": f"Project {number}"}})
+        shared_panel.write(session, todos("a=i b=p"))
+        text = get(shared_panel, f"/embed/{session}")
+        assert field(text, "session") == f"Project {number}"
+        assert re.search(rf"<title>[^<]*Project {number} · planstrip</title>", text)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -205,6 +368,7 @@ def test_an_embed_takes_a_theme_and_a_language_and_whether_it_is_open(shared_pan
 
 
 def test_a_page_has_the_newest_hundred_rows_and_older_ones_on_demand(panel: Panel) -> None:
+    """R148."""
     calls: list[dict[str, Any]] = [
         {"type": "tool/call", "data": {"call_id": f"{n}", "name": "bash", "arguments": f"row-{n}-"}} for n in range(250)
     ]
@@ -227,6 +391,7 @@ def test_older_rows_before_nothing_are_refused(shared_panel: Panel, before: str)
 
 
 def test_below_a_prefix_every_address_has_it(database: Path) -> None:
+    """R137."""
     with running(database, root_path="/plans") as panel:
         panel.write("a", todos("x=i"))
         many = [{"type": "tool/call", "data": {"call_id": f"{n}", "name": "b", "arguments": ""}} for n in range(120)]

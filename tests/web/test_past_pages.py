@@ -81,6 +81,7 @@ def test_a_replay_goes_on_to_the_next_stop_and_ends_at_the_last(shared_panel: Pa
 
 
 def test_plans_are_numbered_with_their_outcome_and_lead_to_where_they_stood(shared_panel: Panel) -> None:
+    """R039, R061."""
     session = story(shared_panel)
     text = get(shared_panel, f"/sessions/{session}?lang=en")
     assert re.findall(r'data-outcome="(\w+)"', text) == ["stands", "finished"]

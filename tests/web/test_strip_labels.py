@@ -57,6 +57,8 @@ def test_it_is_said_in_the_readers_language() -> None:
 
 
 def test_the_turns_state_is_told_apart_from_the_plans() -> None:
+    """R016, R018, R019."""
+
     def turn(*events: Event) -> str | None:
         note = strip_labels.turn_note(view(*events).standing, EN)
         return note.text if note else None
@@ -84,7 +86,7 @@ def test_each_todo_leads_to_the_row_where_its_status_last_changed() -> None:
 
 
 def test_a_plan_is_retired_by_a_form_and_brought_back(shared_panel: Panel) -> None:
-    """R064, R151: logged, attributed, undone; the agent's own list is not edited."""
+    """R064, R151: logged, attributed, undone; the agent's own list is not edited. R014."""
     session = new_session()
     shared_panel.write(session, todos("a=c b=i"))
     page = shared_panel.client.get(f"/sessions/{session}").text
