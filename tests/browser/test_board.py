@@ -34,6 +34,7 @@ def wait_first(page: Page, title: str) -> None:
 
 
 def test_sessions_appear_and_move_without_a_reload_on_one_stream(page: Page, panel: Panel) -> None:
+    """R071, R077."""
     streams: list[str] = []
     page.on("request", lambda request: _note(request, streams))
     page.goto(panel.url)

@@ -25,6 +25,7 @@ def family(panel: Panel, title: str = "Survey the parser") -> tuple[str, str, st
 
 
 def test_the_mini_strip_moves_live_and_leaves_the_parents_own(page: Page, shared_panel: Panel) -> None:
+    """R068."""
     boss, kid, row = family(shared_panel)
     page.goto(f"{shared_panel.url}/sessions/{boss}")
     wait_live(page)

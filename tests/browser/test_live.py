@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Request
+from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from tests.browser.record import STRIP, field, wait_live
 from tests.running import Panel, new_session, serving, todos
 
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 TURN = {"type": "turn/start", "data": {"turn": 1, "prompt": "Do it"}}
 
 
@@ -33,6 +37,7 @@ def test_a_page_that_waits_for_its_session_fills_live(page: Page, shared_panel: 
 
 
 def test_the_strip_goes_with_its_plan_and_leaves_no_height(page: Page, shared_panel: Panel) -> None:
+    """R057."""
     session = new_session()
     shared_panel.write(session, todos("a=c"))
     page.goto(f"{shared_panel.url}/sessions/{session}")
@@ -59,6 +64,7 @@ def test_rows_appear_run_and_end_and_a_turn_is_marked(page: Page, shared_panel: 
 def test_what_the_reader_opened_focused_and_scrolled_survives_frames_and_one_stream_serves_them(
     page: Page, shared_panel: Panel
 ) -> None:
+    """R077, R085, R087, R089."""
     session = new_session()
     streams: list[str] = []
     page.on("request", lambda request: streams.append(request.url) if "/stream" in request.url else None)
@@ -82,9 +88,51 @@ def test_what_the_reader_opened_focused_and_scrolled_survives_frames_and_one_str
     assert len(streams) == 1
 
 
+def test_what_is_shown_is_never_taken_away_to_be_shown_anew(page: Page, shared_panel: Panel) -> None:
+    """R091: a stream of tool events updates in place; nothing is blank in between, and no element is another one."""
+    session = new_session()
+    shared_panel.append(session, TURN, call("first"), result("first"))
+    shared_panel.write(session, todos("a=i b=p"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    page.evaluate(
+        """strip => {
+          window.kept = [strip, "[data-tool=bash]", "#turns"].map((name) => document.querySelector(name));
+          window.isBlank = false;
+          new MutationObserver(() => {
+            const header = document.querySelector(`${strip} [data-field=header]`)?.textContent;
+            window.isBlank ||= !header || !document.querySelector("[data-tool]");
+          }).observe(document.querySelector("#live"), { subtree: true, childList: true, characterData: true });
+        }""",
+        STRIP,
+    )
+    for n in range(12):
+        shared_panel.append(session, call(f"{n}"), result(f"{n}"))
+        position = shared_panel.write(session, todos("a=i b=p" if n % 2 else "a=c b=i")).json()["position"]
+        wait_live(page, position)
+    assert page.evaluate("() => window.kept.every((element) => element.isConnected)")
+    assert not page.evaluate("() => window.isBlank")
+    assert page.locator("[data-tool=bash]").count() == 13
+
+
+def test_who_comes_back_sees_what_stands_by_then(page: Page, shared_panel: Panel) -> None:
+    """R044: by a link and by the browser's Back; nothing of it is the page's own memory."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i b=p"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    page.locator(".brand").click()
+    page.wait_for_url(f"{shared_panel.url}/")
+    shared_panel.write(session, todos("a=c b=i"))
+    page.go_back()
+    expect(page.locator(f"{STRIP} [data-field=header]")).to_have_text("1 completed\u2002·\u20021 in progress")
+    wait_live(page)
+
+
 def test_the_readers_choice_is_kept_when_the_strip_goes_and_comes_back_and_over_a_reload(
     page: Page, shared_panel: Panel
 ) -> None:
+    """R102."""
     session = new_session()
     shared_panel.write(session, todos("a=c"))
     page.goto(f"{shared_panel.url}/sessions/{session}")
@@ -112,20 +160,83 @@ def test_a_reader_at_the_end_follows_new_rows(page: Page, shared_panel: Panel) -
 
 
 def test_a_page_comes_back_after_the_server_and_says_so_meanwhile(page: Page, database: Path, unused_port: int) -> None:
+    """R016."""
     port = str(unused_port)
     with serving(database, "--port", port) as program:
         url = f"{program.url}/sessions/kept"
+        page.request.post(f"{program.url}/api/sessions/kept/events", data={"events": [TURN]})
         page.request.post(f"{program.url}/api/sessions/kept/todo_write", data={"todos": todos("a=i b=p")})
         page.goto(url)
         wait_live(page)
+        expect(page.get_by_text("turn running")).to_be_visible()
         assert program.stop() == 0
         page.wait_for_selector("[data-live=lost]")
+        expect(page.get_by_text("turn unknown")).to_be_visible()
+        expect(page.get_by_text("turn running")).to_be_hidden()
+        glyph = page.locator(f"{STRIP} [data-status=in_progress] > .glyph")
+        assert glyph.evaluate("glyph => getComputedStyle(glyph).animationName") == "none"
         assert "lost since" in field(page.locator("[data-signal]"), "live")
     with serving(database, "--port", port) as program:
         answer = page.request.post(f"{program.url}/api/sessions/kept/todo_write", data={"todos": todos("a=c b=i")})
         wait_live(page, answer.json()["position"])
         assert field(page.locator(STRIP), "header").startswith("1 completed")
         assert field(page.locator("[data-signal]"), "live") == "live"
+
+
+def test_a_stream_of_which_nothing_is_heard_is_called_lost_and_taken_up_anew(page: Page, shared_panel: Panel) -> None:
+    """R075, R082: half open, or held back on its way; until then the page does not say that it is live."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    page.clock.install()
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    page.clock.fast_forward(40_000)  # a heartbeat comes every fifteen seconds
+    page.wait_for_selector("[data-live=lost]")
+    position = shared_panel.write(session, todos("a=c")).json()["position"]
+    page.clock.resume()
+    wait_live(page, position)
+    assert field(page.locator(STRIP), "header") == "1 completed"
+
+
+def test_tabs_that_nobody_sees_leave_their_connection_to_the_one_that_is_seen(
+    context: BrowserContext, shared_panel: Panel
+) -> None:
+    """R076: a browser opens six connections to a server over HTTP/1.1, and a seventh page could not even load."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i b=p"))
+    for _ in range(7):
+        tab = context.new_page()
+        tab.goto(f"{shared_panel.url}/sessions/{session}")
+        wait_live(tab)
+        shown = tab
+        if len(context.pages) < 7:
+            tab.evaluate(HIDE)
+            tab.wait_for_selector("[data-live=catching-up]")
+    position = shared_panel.write(session, todos("a=c b=i")).json()["position"]
+    wait_live(shown, position)
+
+
+def test_a_frame_for_which_no_connection_is_left_shows_its_plan_and_does_not_call_it_live(
+    page: Page, shared_panel: Panel
+) -> None:
+    """R076: it is taken up as soon as another frame lets go of its own."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i b=p"))
+    frames = "".join(f'<iframe src="/embed/{session}"></iframe>' for _ in range(7))
+    page.route("**/frames.html", lambda route: route.fulfill(body=frames, content_type="text/html"))
+    page.goto(f"{shared_panel.url}/frames.html", wait_until="commit")
+    states = """() => [...document.querySelectorAll("iframe")]
+      .map((frame) => frame.contentDocument.querySelector("[data-live]")?.dataset.live)"""
+    page.wait_for_function(f"() => ({states})().filter((state) => state === 'live').length === 6")
+    (left,) = [number for number, state in enumerate(page.evaluate(states)) if state != "live"]
+    strip = page.frame_locator("iframe").nth(left).locator(STRIP)
+    expect(strip.locator("[data-field=header]")).to_have_text("1 in progress\u2002·\u20021 pending")
+    shared_panel.write(session, todos("a=c b=i"))
+    page.evaluate("left => document.querySelectorAll('iframe')[left ? 0 : 1].remove()", left)
+    page.wait_for_function(f"() => ({states})().every((state) => state === 'live')")
+    for number in range(6):
+        header = page.frame_locator("iframe").nth(number).locator(f"{STRIP} [data-field=header]")
+        expect(header).to_have_text("1 completed\u2002·\u20021 in progress")
 
 
 def test_a_first_connection_that_fails_is_tried_again(page: Page, shared_panel: Panel) -> None:
@@ -190,6 +301,7 @@ def test_hostile_text_is_shown_as_text(page: Page, shared_panel: Panel, text: st
 
 
 def test_the_tab_is_named_as_the_session_is_by_now(page: Page, shared_panel: Panel) -> None:
+    """R072."""
     session = new_session()
     page.goto(f"{shared_panel.url}/sessions/{session}")
     wait_live(page)

@@ -2,12 +2,16 @@
 
 import time
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.record import STRIP, field, wait_live
 from tests.running import Panel, new_session, todos
 
 MINUTE_MS = 60_000
+MOVING = """() => document.getAnimations()
+  .filter((animation) => animation.effect.getComputedTiming().iterations === Infinity)
+  .map((animation) => animation.effect.target.closest("[data-tool], [data-status]").dataset)
+  .map((data) => data.tool ?? data.status)"""
 ANIMATION = "glyph => getComputedStyle(glyph).animationName"
 
 
@@ -68,6 +72,7 @@ def test_the_first_page_names_the_command_for_this_very_panel(page: Page, panel:
 
 
 def test_a_glyph_turns_while_a_turn_runs_and_rests_when_it_has_ended(page: Page, shared_panel: Panel) -> None:
+    """R016."""
     session = new_session()
     working(shared_panel, session)
     page.goto(f"{shared_panel.url}/sessions/{session}")
@@ -93,7 +98,27 @@ def test_after_five_minutes_without_an_event_motion_stops_and_the_page_says_so(p
     assert page.locator(f"{STRIP} [data-status=in_progress] > .glyph").evaluate(ANIMATION) == "turn"
 
 
+def test_nothing_moves_but_what_is_worked_on_now(page: Page, shared_panel: Panel) -> None:
+    """R007, R015, R017: no row of the past, and no to-do once none is in progress, though the turn goes on."""
+    session = new_session()
+    working(shared_panel, session)
+    shared_panel.write(session, todos("a=i b=p"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    open_strip(page)
+    assert sorted(page.evaluate(MOVING)) == ["bash", "in_progress"]
+    position = shared_panel.write(session, todos("a=c b=c")).json()["position"]
+    wait_live(page, position)
+    expect(page.locator("[data-plan]")).to_have_count(2)
+    assert page.evaluate(MOVING) == ["bash"]
+    shared_panel.append(session, {"type": "tool/result", "data": {"call_id": "a", "is_error": False, "text": ""}})
+    page.wait_for_selector("[data-tool=bash][data-state=ok]")
+    assert page.evaluate(MOVING) == []
+    assert page.get_by_text("turn running").is_visible()
+
+
 def test_reduced_motion_changes_the_shape_and_moves_nothing(browser: Browser, shared_panel: Panel) -> None:
+    """R127."""
     session = new_session()
     working(shared_panel, session)
     context: BrowserContext = browser.new_context(reduced_motion="reduce")
@@ -108,6 +133,7 @@ def test_reduced_motion_changes_the_shape_and_moves_nothing(browser: Browser, sh
 
 
 def test_a_page_that_was_hidden_catches_up_and_is_live_again(page: Page, shared_panel: Panel) -> None:
+    """R075."""
     session = new_session()
     shared_panel.write(session, todos("a=i"))
     page.goto(f"{shared_panel.url}/sessions/{session}")
@@ -118,7 +144,8 @@ def test_a_page_that_was_hidden_catches_up_and_is_live_again(page: Page, shared_
     }"""
     page.evaluate(hide, True)
     page.wait_for_selector("[data-live=catching-up]")
-    position = shared_panel.write(session, todos("a=c")).json()["position"]
+    for written in ("a=i b=p", "a=c b=i", "a=c"):
+        position = shared_panel.write(session, todos(written)).json()["position"]
     page.evaluate(hide, False)
     wait_live(page, position)
     assert field(page.locator(STRIP), "header") == "1 completed"

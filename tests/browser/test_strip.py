@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.record import STRIP, wait_live
@@ -32,7 +33,7 @@ def test_a_turn_that_ends_with_open_todos_says_so_and_rests(page: Page, shared_p
 
 
 def test_all_done_is_seen_once_as_it_happens_and_not_on_arrival(page: Page, shared_panel: Panel) -> None:
-    """R059, R097."""
+    """R059, R097. R054, R060."""
     session = opened(page, shared_panel, "a=i")
     shared_panel.write(session, todos("a=c"))
     page.wait_for_selector(f"{STRIP}[data-complete]")
@@ -45,7 +46,28 @@ def test_all_done_is_seen_once_as_it_happens_and_not_on_arrival(page: Page, shar
     assert page.evaluate(GLOW) == 1
 
 
+@pytest.mark.parametrize("path", ["sessions/{}", "embed/{}?open=1"])
+def test_what_the_reader_folded_stays_folded_whatever_is_written(page: Page, shared_panel: Panel, path: str) -> None:
+    """R102."""
+    session = new_session()
+    shared_panel.write(session, todos("a=i b=p"))
+    page.goto(f"{shared_panel.url}/{path.format(session)}")
+    wait_live(page)
+    strip = page.locator(STRIP)
+    if not strip.evaluate("strip => strip.open"):
+        strip.locator("summary").click()
+    strip.locator("summary").click()
+    for n in range(10):
+        position = shared_panel.write(session, todos("a=i b=p" if n % 2 else "a=c b=i")).json()["position"]
+    wait_live(page, position)
+    assert not strip.evaluate("strip => strip.open")
+    page.reload()
+    wait_live(page)
+    assert not strip.evaluate("strip => strip.open")
+
+
 def test_a_plan_is_retired_and_brought_back_without_a_reload(page: Page, shared_panel: Panel) -> None:
+    """R047, R064."""
     session = opened(page, shared_panel, "a=i b=p")
     page.locator(f"{STRIP} > summary").click()
     page.get_by_role("button", name="Retire").click()
