@@ -113,8 +113,8 @@ def test_whatever_an_agent_puts_into_its_list_the_page_opens_and_shows_it(
 ) -> None:
     """R014, R020, R021, R024: its own words stay in the row, the plan has ours; nothing is ticked by guess."""
     session = new_session()
-    call = {"tool_input": {"todos": sent}, "tool_response": {"oldTodos": [], "newTodos": sent}}
-    post(shared_panel, "claude", tool(session, "TodoWrite", **call))
+    answer = {"oldTodos": [], "newTodos": sent}
+    post(shared_panel, "claude", tool(session, "TodoWrite", tool_input={"todos": sent}, tool_response=answer))
     plan = shared_panel.plan(session)
     assert plan["omitted"] == omitted
     page = unescape(shared_panel.client.get(f"/sessions/{session}").text)

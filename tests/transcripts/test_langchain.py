@@ -84,6 +84,17 @@ def test_a_refused_call_writes_nothing_though_the_state_still_has_a_list() -> No
     assert types(values(answer("a", "c"), result("r", "c", "error"), todos=LIST)) == ["tool/call", "tool/result"]
 
 
+def test_a_call_that_is_still_being_written_is_none() -> None:
+    """R120: `messages` mode tells each piece of its arguments."""
+    pieces = ['{"todos": [{"content": "A", "st', 'atus": "pending"}]}']
+    chunks = [
+        {"mode": "messages", "chunk": [message("a", "AIMessageChunk", tool_call_chunks=[{"args": piece}]), {}]}
+        for piece in pieces
+    ]
+    assert types(*chunks) == []
+    assert types(*chunks, update(answer("a", "c"))) == ["tool/call"]
+
+
 def test_a_node_may_set_the_list_without_a_call() -> None:
     (write,) = adapted(update(todos=LIST, node="planner"))
     assert (write.type, write.data) == ("todo/write", {"todos": LIST})

@@ -5,7 +5,18 @@ from gettext import NullTranslations
 
 import pytest
 
-from planstrip.events import EndReason, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart, TurnWait
+from planstrip.events import (
+    EndReason,
+    Event,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnStart,
+    TurnWait,
+    Unknown,
+)
 from planstrip.plan.view import View, advance
 from planstrip.web import strip_labels
 from planstrip.web.languages import translations
@@ -37,7 +48,8 @@ def test_a_fresh_plan_of_a_running_turn_needs_no_note() -> None:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ((TurnStart(1), OPEN, ENDED), ["turn ended with 2 open"]),  # R008, R034
+        ((TurnStart(1), OPEN, ENDED), ["turn ended with 2 open"]),  # R008
+        ((TurnStart(1), OPEN, Unknown("context/compacted"), ENDED), ["turn ended with 2 open"]),  # R034
         ((TurnStart(1), OPEN, *REFUSED, ENDED), ["turn ended with 2 open", "a write was refused"]),  # R013
         ((TurnStart(1), OPEN, CUT, TurnStart(2)), ["from an interrupted turn", "1 turn since the last write"]),  # R047
         ((TurnStart(1), OPEN, *calls(40)), ["over 40 tool calls since the last write"]),  # R009
@@ -50,6 +62,22 @@ def test_a_fresh_plan_of_a_running_turn_needs_no_note() -> None:
 )
 def test_what_makes_a_plan_less_than_certain_is_said(events: tuple[Event, ...], expected: list[str]) -> None:
     assert notes(*events) == expected
+
+
+def test_a_plan_that_may_be_behind_is_marked_and_dated_and_as_it_was_written(shared_panel: Panel) -> None:
+    """R009, R011: forty calls, and a turn after it; nothing is ticked."""
+    session = new_session()
+    shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1}})
+    shared_panel.write(session, todos("s1=i s2=p s3=p s4=p s5=p"))
+    made = [{"type": "tool/call", "data": {"call_id": f"{n}", "name": "bash", "arguments": ""}} for n in range(40)]
+    shared_panel.append(session, *made)
+    page = shared_panel.client.get(f"/sessions/{session}").text
+    assert 'data-caution="aging"' in page
+    assert "over 40 tool calls since the last write" in page
+    assert re.search(r'<time class="ago strip-ago" datetime="[^"]+" data-time="ago">', page)
+    assert "1 in progress\u2002·\u20024 pending" in page
+    shared_panel.append(session, {"type": "turn/start", "data": {"turn": 2}})
+    assert "1 turn, over 40 tool calls since the last write" in shared_panel.client.get(f"/sessions/{session}").text
 
 
 def test_it_is_said_in_the_readers_language() -> None:
