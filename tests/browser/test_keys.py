@@ -55,6 +55,7 @@ def test_keys_go_from_session_to_session_and_open_one(page: Page, panel: Panel) 
 
 
 def test_keys_open_the_plan_and_the_rows_and_tell_themselves(page: Page, shared_panel: Panel) -> None:
+    """R105."""
     session = new_session()
     shared_panel.append(session, TURN)
     shared_panel.write(session, todos("a=i"))
@@ -99,6 +100,7 @@ def test_a_pinned_session_stays_on_top_and_a_muted_one_below(page: Page, panel: 
 
 
 def test_a_session_that_waits_or_is_done_tells_so_once_with_the_readers_leave(page: Page, panel: Panel) -> None:
+    """R153."""
     page.add_init_script(f"({CAUGHT})()")
     start(panel, "s")
     page.goto(f"{panel.url}/sessions/s")
@@ -125,6 +127,7 @@ def test_a_session_that_waits_or_is_done_tells_so_once_with_the_readers_leave(pa
 
 
 def test_a_tab_that_asked_to_be_told_hears_in_the_background(context: BrowserContext, panel: Panel) -> None:
+    """R153."""
     page = context.new_page()
     page.add_init_script(f"({CAUGHT})(); localStorage.setItem('planstrip:notify', '1')")
     start(panel, "s")
