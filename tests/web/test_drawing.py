@@ -41,17 +41,17 @@ def test_there_is_nothing_to_draw_before_the_first_plan() -> None:
 def test_a_lane_is_dotted_while_it_waits_thick_while_worked_on_and_ends_in_a_ring() -> None:
     found = drawn([0, 0, 5, 10], "T+ > W[a=p,b=i] > W[a=i,b=i] > W[a=c,b=i]")
     a = lane(found, "a")
-    assert [(line.kind, line.x, line.x2) for line in a.lines] == [("waiting", "0.00%", "50.00%")]
-    assert [(bar.x, bar.width) for bar in a.bars] == [("50.00%", "50.00%")]
-    assert [(point.kind, point.x) for point in a.points] == [("finished", "100.00%")]
+    assert [(line.kind, line.x, line.x2) for line in a.lines] == [("waiting", "0%", "50%")]
+    assert [(bar.x, bar.width) for bar in a.bars] == [("50%", "50%")]
+    assert [(point.kind, point.x) for point in a.points] == [("finished", "100%")]
     assert [found.is_open for found in found.lanes] == [False, True]
 
 
 def test_what_was_dropped_or_reopened_is_marked_where_it_was() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i,b=p] > W[a=c] > W[a=i] > W[a=c]")
-    assert [(point.kind, point.x) for point in lane(found, "b").points] == [("dropped", "40.00%")]
+    assert [(point.kind, point.x) for point in lane(found, "b").points] == [("dropped", "40%")]
     points = [(point.kind, point.x) for point in lane(found, "a").points]
-    assert points == [("finished", "40.00%"), ("reopened", "50.00%"), ("finished", "100.00%")]
+    assert points == [("finished", "40%"), ("reopened", "50%"), ("finished", "100%")]
 
 
 def test_a_lane_that_turned_a_thousand_times_stays_small() -> None:
@@ -62,18 +62,18 @@ def test_a_lane_that_turned_a_thousand_times_stays_small() -> None:
 
 def test_turns_and_interruptions_are_lines() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i] > T! > T+ > W[a=c]")
-    assert [(turn.kind, turn.x) for turn in found.turns] == [("interruption", "40.00%"), ("turn", "50.00%")]
-    assert [(line.kind, line.x, line.x2) for line in lane(found, "a").lines] == [("paused", "40.00%", "50.00%")]
+    assert [(turn.kind, turn.x) for turn in found.turns] == [("interruption", "40%"), ("turn", "50%")]
+    assert [(line.kind, line.x, line.x2) for line in lane(found, "a").lines] == [("paused", "40%", "50%")]
 
 
 def test_a_moments_work_can_be_seen() -> None:
     found = drawn([0, 0, 0.001, 600], "T+ > W[a=i,b=i] > W[a=c,b=i] > W[a=c,b=c]")
-    assert [bar.width for bar in lane(found, "a").bars] == ["1.50%"]
+    assert [bar.width for bar in lane(found, "a").bars] == ["1.5%"]
 
 
 def test_long_rests_are_folded_and_named() -> None:
     found = drawn([0, 0, 10, 190, 200], "T+ > W[a=i] > T- > T+ > W[a=c]")
-    assert [(fold.x, fold.x2) for fold in found.folds] == [("47.50%", "52.50%")]
+    assert [(fold.x, fold.x2) for fold in found.folds] == [("47.5%", "52.5%")]
     assert [name.text for name in found.fold_names] == ["3 h"]
 
 

@@ -1,5 +1,6 @@
 """Where a time stands in a drawing 100 wide whose long rests are folded, and which round times to name. Pure."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,10 +31,11 @@ class Scale:
 
     def place(self, time: int) -> float:
         """0 to 100; what lies outside stands at the nearer edge."""
-        for (start, left), (end, right) in pairwise(self.knots):
-            if start <= time < end:
-                return left + (right - left) * (time - start) / (end - start)
-        return self.knots[-1][1] if time >= self.knots[-1][0] else 0.0
+        after = bisect_right(self.knots, time, key=lambda knot: knot[0])
+        if not 0 < after < len(self.knots):
+            return self.knots[-1][1] if after else 0.0
+        (start, left), (end, right) = self.knots[after - 1 : after + 1]
+        return left + (right - left) * (time - start) / (end - start)
 
     def ticks(self, count: int) -> Iterator[int]:
         """Round times in what is not folded, in order; without folds at most `count` + 1 and as far apart."""

@@ -1,7 +1,8 @@
 """The timeline as it is drawn: places in percent, so that it fits any width, and the words that say the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from gettext import NullTranslations
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -17,6 +18,7 @@ DENSE_PITCH_PX: Final = 17
 MIN_BAR: Final = 1.5
 HAIR: Final = 0.4
 MIN_GAP: Final = 1.0  # lines of turns nearer than that are one
+MIN_POINT_GAP: Final = 2.5
 TICK_PX: Final = 96
 FOLD_NAME_WIDTH, CLOCK_WIDTH, SECONDS_WIDTH, MOMENT_WIDTH = 19.0, 17.0, 27.0, 44.0  # percent, where it is narrow
 NAMES_SECONDS_BELOW_MS: Final = 4 * 60_000
@@ -28,24 +30,28 @@ Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """From `x` to `x2`, percent of the drawing's width, as SVG attributes; `width` is their difference.
-
-    `kind` is its class, `drawn` the name of its shape.
-    """
+    """From `start` to `end`, percent of the drawing's width; `kind` is its class, and a point's shape."""
 
     kind: str
-    x: str
-    x2: str
-    width: str
+    start: float
+    end: float
     title: str = ""
 
     @property
-    def middle(self) -> str:
-        return _percent((_place(self.x) + _place(self.x2)) / 2)
+    def x(self) -> str:
+        return _percent(self.start)
 
     @property
-    def drawn(self) -> str:
-        return "finished" if self.kind == "reopened" else self.kind
+    def x2(self) -> str:
+        return _percent(self.end)
+
+    @property
+    def width(self) -> str:
+        return _percent(self.end - self.start)
+
+    @property
+    def middle(self) -> str:
+        return _percent((self.start + self.end) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +143,44 @@ def _is_active(lane: Lane) -> bool:
 
 
 def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTranslations) -> LaneDrawing:
-    spans = [(span, timeline.end if span.end is None else span.end) for span in lane.spans]
-    drawn = [_mark(span.kind, span.start, end, scaled) for span, end in spans if end > span.start]
+    lines, bars, points = list[Mark](), list[Mark](), list[Mark]()
+    for span in lane.spans:
+        start = scaled.place(span.start)
+        end = scaled.place(timeline.end if span.end is None else span.end)
+        if span.kind == "working" and end > start:
+            _draw(bars, Mark(span.kind, start, end), MIN_BAR)
+        elif span.kind in ("waiting", "paused") and end > start:
+            _draw(lines, Mark(span.kind, start, end))
+        points.extend(_points(span, start))
     return LaneDrawing(
         content=lane.content,
         kind=lane.kind,
         told=told(lane, tr),
         y=y,
-        lines=_joined(mark for mark in drawn if mark.kind in ("waiting", "paused")),
-        bars=[_wide(mark) for mark in _joined(mark for mark in drawn if mark.kind == "working")],
-        points=_joined(mark for span in lane.spans for mark in _points(span, scaled)),
+        lines=[line for line in lines if line.end - line.start >= HAIR],
+        bars=[_wide(bar) for bar in bars],
+        points=_apart_by_kind(points),
         is_open=lane.kind == "working",
     )
 
 
-def _joined(marks: Iterable[Mark]) -> list[Mark]:
-    """Marks of a kind that no eye parts, as one: a lane stays small however often it turned."""
-    found = list[Mark]()
-    for mark in marks:
-        last = found[-1] if found else None
-        if last is not None and last.kind == mark.kind and _place(mark.x) - _place(last.x2) < HAIR:
-            found[-1] = replace(last, x2=mark.x2, width=_percent(_place(mark.x2) - _place(last.x)))
-        else:
-            found.append(mark)
-    return found
+def _draw(marks: list[Mark], mark: Mark, width: float = 0.0) -> None:
+    """Add it, to the last one where they are of a kind and no eye parts them, each `width` wide at least."""
+    last = marks[-1] if marks else None
+    if last is not None and last.kind == mark.kind and mark.start < max(last.end + HAIR, last.start + width):
+        marks[-1] = Mark(mark.kind, last.start, mark.end)
+    else:
+        marks.append(mark)
+
+
+def _apart_by_kind(points: Sequence[Mark]) -> list[Mark]:
+    """Of those of a kind that lie on each other the newest: a lane stays small however often it turned."""
+    kept, nearest = list[Mark](), dict[str, float]()
+    for point in reversed(points):
+        if nearest.get(point.kind, math.inf) - point.start >= MIN_POINT_GAP:
+            kept.append(point)
+            nearest[point.kind] = point.start
+    return kept[::-1]
 
 
 def told(lane: Lane, tr: NullTranslations) -> str:
@@ -193,11 +213,11 @@ def kind_label(kind: Kind, tr: NullTranslations) -> str:
             assert_never(never)
 
 
-def _points(span: Span, scaled: Scale) -> Iterator[Mark]:
+def _points(span: Span, place: float) -> Iterator[Mark]:
     if span.is_reopened and span.kind not in ("dropped", "withdrawn"):
-        yield _mark("reopened", span.start, span.start, scaled)
+        yield Mark("reopened", place, place)
     if span.kind in ("finished", "dropped", "withdrawn"):
-        yield _mark(span.kind, span.start, span.start, scaled)
+        yield Mark(span.kind, place, place)
 
 
 def _turns(timeline: Timeline, scaled: Scale, tr: NullTranslations) -> Iterator[Mark]:
@@ -264,22 +284,16 @@ def _tick(place: float, text: str, time: str = "", name: str = "", width: float 
 
 
 def _mark(kind: str, start: int, end: int, scaled: Scale, title: str = "") -> Mark:
-    left, right = scaled.place(start), scaled.place(end)
-    return Mark(kind, _percent(left), _percent(right), _percent(right - left), title)
+    return Mark(kind, scaled.place(start), scaled.place(end), title)
 
 
 def _wide(mark: Mark) -> Mark:
     """A bar that can be seen, however short the work was."""
-    left, width = _place(mark.x), _place(mark.width)
-    if width >= MIN_BAR:
+    if mark.end - mark.start >= MIN_BAR:
         return mark
-    left = min(left, 100 - MIN_BAR)
-    return Mark(mark.kind, _percent(left), _percent(left + MIN_BAR), _percent(MIN_BAR), mark.title)
+    start = min(mark.start, 100 - MIN_BAR)
+    return Mark(mark.kind, start, start + MIN_BAR)
 
 
 def _percent(place: float) -> str:
-    return f"{place:.2f}%"
-
-
-def _place(percent: str) -> float:
-    return float(percent.removesuffix("%"))
+    return f"{place:.1f}".removesuffix(".0") + "%"
