@@ -19,7 +19,7 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "upsert"}
+BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "upsert", "lately", "marks"}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
@@ -39,17 +39,19 @@ ARROWS: Final[dict[str, set[str]]] = {
     "paths": set(),
     "tables": set(),
     "upsert": set(),
+    "lately": set(),
+    "marks": {"tables"},
     "errors": {"events"},
     "plan": {"events", "errors", "plan"},
     "transcripts": {"events", "errors", "plan", "transcripts"},
-    "eventlog": {"events", "db", "errors", "tables"},
+    "eventlog": {"events", "db", "errors", "tables", "lately"},
     "writer": {"events", "db", "errors", "tables", "eventlog"},
     "follower": BASE,
     "forgetting": BASE,
     "refolding": LOG,
     "revising": BASE | {"eventlog", "plan"},
     "projection": BASE | {"eventlog", "plan", "revising", "session_rows", "timelines"},
-    "timelines": BASE | {"plan"},
+    "timelines": BASE | {"eventlog", "plan"},
     "session_rows": {"events", "plan"},
     "past": BASE | {"eventlog", "plan", "projection", "timelines"},
     "families": BASE | {"plan"},

@@ -94,7 +94,7 @@ def test_of_many_events_few_are_read(store: Store, monkeypatch: pytest.MonkeyPat
         read[type_] += 1
         return decode(type_, data)
 
-    monkeypatch.setattr(timelines, "decode", counting)
+    monkeypatch.setattr(timelines, "decode_list", counting)
     with store.reading() as connection:
         assert projection.view(connection, "a").timeline.lanes[0].kind == "finished"
     assert read == {"turn/start": 1, "todo/write": 2}

@@ -10,10 +10,13 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 
 from planstrip.errors import Conflict
 from planstrip.events import TYPES, Entry, Event, decode
+from planstrip.lately import Lately
 from planstrip.tables import events
 
 READ_CHUNK: Final = 2_000
 KEYS_PER_QUERY: Final = 500
+MAX_LISTS_CHARS: Final = 4 * 1024 * 1024
+LISTS: Final = frozenset({"todo/write", "session/rewind", "viewer/restore"})
 DERIVED: Final = frozenset({"session/rewind", "viewer/restore"})  # stored with a plan that the door adds
 
 
@@ -240,10 +243,23 @@ def read_stored(connection: Connection, session: str, after: int, limit: int) ->
     return [Stored(*row) for row in rows]
 
 
+_lists: Final = Lately[tuple[str, str], Event](MAX_LISTS_CHARS)
+
+
+def decode_list(type_: str, data: str) -> Event:
+    """As `decode`, each list once: a page needs a write for its rows, for its revisions and for its timeline."""
+    event = _lists.get((type_, data))
+    if event is None:
+        event = decode(type_, data)
+        if type_ in LISTS:
+            _lists.put((type_, data), event, len(data))
+    return event
+
+
 def read_at(connection: Connection, session: str, positions: Sequence[int]) -> list[Entry]:
     """The events at these positions, in order."""
     rows = connection.execute(_AT, {"session": session, "positions": positions})
-    return [Entry(position, time, decode(type_, data)) for position, type_, time, data in rows]
+    return [Entry(position, time, decode_list(type_, data)) for position, type_, time, data in rows]
 
 
 def read(connection: Connection, session: str, after: int = 0, until: int | None = None) -> Iterator[Entry]:
@@ -252,8 +268,9 @@ def read(connection: Connection, session: str, after: int = 0, until: int | None
     while True:
         parameters = {"session": session, "after": after, "limit": READ_CHUNK, "until": last}
         rows = connection.execute(_KNOWN_TAIL, parameters).all()
+        read_event = decode_list if len(rows) < READ_CHUNK else decode  # a long log would wash out what is kept
         for position, type_, time, data in rows:
-            yield Entry(position, time, decode(type_, data))
+            yield Entry(position, time, read_event(type_, data))
         if len(rows) < READ_CHUNK:
             return
         after = rows[-1][0]

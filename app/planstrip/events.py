@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 Status: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 STATUSES: Final[tuple[Status, ...]] = ("pending", "in_progress", "completed")
+_STATUSES: Final[Mapping[str, Status]] = {status: status for status in STATUSES}  # one string for all that say it
 MAX_TIME_MS: Final = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last that datetime holds
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -243,10 +244,7 @@ def _whole(data: Mapping[str, Any], key: str) -> int:
 
 
 def _todos(data: Mapping[str, Any]) -> tuple[Todo, ...]:
-    todos = tuple([Todo(_text(item, "content"), item["status"]) for item in data["todos"]])
-    if any(todo.status not in STATUSES for todo in todos):
-        raise TypeError("status")
-    return todos
+    return tuple([Todo(_text(item, "content"), _STATUSES[item["status"]]) for item in data["todos"]])
 
 
 def _omitted(data: Mapping[str, Any]) -> tuple[Omitted, ...]:

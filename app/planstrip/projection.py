@@ -9,17 +9,18 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, bindparam, delete, select, text, union
+from sqlalchemy import Connection, bindparam, delete, select, union
 
 from planstrip.eventlog import read, read_at
 from planstrip.events import Entry, ToolCall
+from planstrip.marks import PLAN_SETTERS, between, newest, newest_one
 from planstrip.plan import rows as rows_fold
 from planstrip.plan.fold import Plan, fold
 from planstrip.plan.rows import Window
 from planstrip.plan.view import Standing, View, advance, stand
-from planstrip.revising import PLAN_SETTERS, newest_revisions
+from planstrip.revising import newest_revisions
 from planstrip.session_rows import search_row, session_row
-from planstrip.tables import MARKED, checkpoints, events, search_texts, sessions
+from planstrip.tables import checkpoints, events, search_texts, sessions
 from planstrip.timelines import read_timeline
 from planstrip.upsert import upsert
 
@@ -105,11 +106,11 @@ def catch_up(connection: Connection, session: str, view: View) -> View:
 
 def plan_at(connection: Connection, session: str, position: int) -> Plan | None:
     """The plan that stood after the event at `position`: its last setter, and the turn that may have cleared it."""
-    setter = newest_setter(connection, session, position)
+    setter = newest_one(connection, session, PLAN_SETTERS, position)
     if setter is None:
         return None
     entries = list(read(connection, session, setter - 1, setter))
-    turn = _newest(connection, session, position, "turn/start")
+    turn = newest_one(connection, session, ("turn/start",), position)
     if turn is not None and turn > setter:  # any turn's start after it clears it, or none does
         entries += read(connection, session, turn - 1, turn)
     return fold(entries)
@@ -117,8 +118,8 @@ def plan_at(connection: Connection, session: str, position: int) -> Plan | None:
 
 def retirement(connection: Connection, session: str) -> int | None:
     """The position of the retirement that still stands, if the plan's last setter is one."""
-    retired = _newest(connection, session, 2**62, "viewer/retire")
-    return retired if retired == newest_setter(connection, session, 2**62) else None
+    retired = newest_one(connection, session, ("viewer/retire",))
+    return retired if retired == newest_one(connection, session, PLAN_SETTERS) else None
 
 
 def window_at(connection: Connection, session: str, until: int) -> Window:
@@ -134,27 +135,24 @@ def _rows_at(connection: Connection, session: str, until: int) -> Window:
     led = dataclasses.replace(turn, plan=plan_at(connection, session, start - 1), revisions=())
     window = rows_fold.fold(read(connection, session, start - 1, until), led)
     firsts = (*(row.position for row in window.rows[:1]), *(turn.position for turn in window.turns[:1]))
-    dropped = _newest(connection, session, firsts[0] - 1, "tool/call") if firsts else None
+    dropped = newest_one(connection, session, ("tool/call",), firsts[0] - 1) if firsts else None
     return dataclasses.replace(window, dropped=max(window.dropped, dropped or 0))
 
 
 def _window_start(connection: Connection, session: str, until: int) -> int:
     """The first event that the newest rows up to `until` are made of, but for the turn that it stands in."""
-    return max(
-        _newest(connection, session, until, "tool/call", skip=WINDOW_ROWS - 1) or 1,
-        _newest(connection, session, until, "turn/start", skip=WINDOW_ROWS - 1) or 1,
-    )
+    return max(newest(connection, session, ("tool/call", "turn/start"), until, skip=WINDOW_ROWS - 1), default=1)
 
 
 def _context(connection: Connection, session: str, start: int) -> list[Entry]:
     """What the turn of the event at `start` had become by then: its start, its end, the rewinds since."""
-    turn = _newest(connection, session, start, "turn/start")
+    turn = newest_one(connection, session, ("turn/start",), start)
     if turn is None or turn == start:
         return []
-    ends = _between(connection, session, "turn/end", turn, start)
-    resumes = _between(connection, session, "turn/resume", turn, start)
+    ends = between(connection, session, "turn/end", turn, start)
+    resumes = between(connection, session, "turn/resume", turn, start)
     told = [*ends[:1], *ends[-1:], *resumes[-1:]]  # the first end counts, or the last where the turn was resumed
-    rewinds = _between(connection, session, "session/rewind", turn, start)
+    rewinds = between(connection, session, "session/rewind", turn, start)
     return read_at(connection, session, sorted({turn, *told, *rewinds}))
 
 
@@ -168,7 +166,7 @@ def window_before(connection: Connection, session: str, before: int, until: int 
         if not isinstance(entry.event, ToolCall):  # a later call is a later row
             window = rows_fold.fold([entry], window)
         seen = entry.position
-    rewinds = read_at(connection, session, _between(connection, session, "session/rewind", seen, last + 1))
+    rewinds = read_at(connection, session, between(connection, session, "session/rewind", seen, last + 1))
     window = rows_fold.fold(rewinds, window)
     kept = [turn for turn in window.turns if turn.position < before]
     return dataclasses.replace(window, turns=tuple(kept))
@@ -176,7 +174,7 @@ def window_before(connection: Connection, session: str, before: int, until: int 
 
 def turn_at(connection: Connection, session: str, position: int) -> int:
     """The position of the `turn/start` that the event at `position` stands in; 0 before any turn."""
-    return _newest(connection, session, position, "turn/start") or 0
+    return newest_one(connection, session, ("turn/start",), position) or 0
 
 
 def save(connection: Connection, session: str, standing: Standing) -> None:
@@ -207,23 +205,6 @@ def outdated(connection: Connection, limit: int) -> list[str]:
     rows = select(sessions.c.id).where(sessions.c.fold_version != VERSION)
     kept = select(checkpoints.c.session).where(checkpoints.c.version != VERSION)
     return list(connection.execute(union(rows, kept).limit(limit)).scalars())
-
-
-def _newest(connection: Connection, session: str, until: int, type_: str, skip: int = 0) -> int | None:
-    """The position of the newest event of one of the marked types (`tables.MARKS`), `skip` of them left out."""
-    return connection.execute(_NEWEST, {"session": session, "type": type_, "until": until, "skip": skip}).scalar()
-
-
-def _between(connection: Connection, session: str, type_: str, after: int, before: int) -> Sequence[int]:
-    """The positions of the events of one of the marked types between two positions, in order."""
-    parameters = {"session": session, "type": type_, "after": after, "before": before}
-    return connection.execute(_BETWEEN, parameters).scalars().all()
-
-
-def newest_setter(connection: Connection, session: str, until: int) -> int | None:
-    """The position of the newest event up to `until` that set the plan, or took it away."""
-    found = [_newest(connection, session, until, type_) for type_ in PLAN_SETTERS]
-    return max((position for position in found if position is not None), default=None)
 
 
 def _from(connection: Connection, session: str, checkpoint: Standing) -> Standing:
@@ -267,20 +248,6 @@ def _adapter() -> "TypeAdapter[Standing]":
 
 
 # Made once: putting a statement together takes longer than running it.
-_MARKED: Final = select(events.c.position).where(
-    events.c.session == bindparam("session"),
-    text(MARKED),  # verbatim, or SQLite does not use the index
-    events.c.type == bindparam("type"),
-)
-_NEWEST: Final = (
-    _MARKED.where(events.c.position <= bindparam("until"))
-    .order_by(events.c.position.desc())
-    .limit(1)
-    .offset(bindparam("skip"))
-)
-_BETWEEN: Final = _MARKED.where(
-    events.c.position > bindparam("after"), events.c.position < bindparam("before")
-).order_by(events.c.position)
 _HEAD: Final = (
     select(events.c.position, events.c.time)
     .where(events.c.session == bindparam("session"))

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, bindparam, select, text
+from sqlalchemy import Connection, Row, Select, bindparam, select
 
-from planstrip.events import EndReason, Entry, TurnEnd, TurnStart, Unknown, decode
+from planstrip.eventlog import decode_list
+from planstrip.events import EndReason, Entry, TurnEnd, TurnStart, Unknown
+from planstrip.marks import PLAN_SETTERS, newest, newest_one
 from planstrip.plan.timeline import Timeline, timeline
 from planstrip.plan.view import Standing
-from planstrip.tables import MARKED, events
+from planstrip.tables import events
 
-SETTERS: Final = ("todo/write", "session/rewind", "viewer/restore", "viewer/retire")
 TURNS: Final = ("turn/start", "turn/end", "turn/resume")
 MAX_SETTERS: Final = 500
 MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
@@ -34,21 +35,21 @@ def read_timeline(connection: Connection, session: str, standing: Standing) -> T
 
 def _setters(connection: Connection, session: str, until: int) -> list[Entry]:
     """The newest events that set the list, in order."""
-    newest = sorted(_newest(connection, session, SETTERS, 0, until, MAX_SETTERS), reverse=True)[:MAX_SETTERS]
+    places = newest(connection, session, PLAN_SETTERS, until, limit=MAX_SETTERS)[: -MAX_SETTERS - 1 : -1]
     found, chars = list[Entry](), 0
-    for start in range(0, len(newest), CHUNK):
-        for row in _rows(connection, session, _EVENTS, newest[start : start + CHUNK])[::-1]:
+    for start in range(0, len(places), CHUNK):
+        for row in _rows(connection, session, _EVENTS, places[start : start + CHUNK])[::-1]:
             chars += len(row.data)
             if found and chars > MAX_SETTERS_CHARS:
                 return found[::-1]
-            found.append(Entry(row.position, row.time, decode(row.type, row.data)))
+            found.append(Entry(row.position, row.time, decode_list(row.type, row.data)))
     return found[::-1]
 
 
 def _turns(connection: Connection, session: str, first: int, until: int) -> list[Entry]:
     """The turns since `first`, led by the one that it stands in."""
-    start = max(_newest(connection, session, ["turn/start"], 0, first, 1), default=1)
-    since = _newest(connection, session, TURNS, start - 1, until, MAX_TURN_EVENTS)
+    start = newest_one(connection, session, ("turn/start",), first) or 1
+    since = newest(connection, session, TURNS, until, after=start - 1, limit=MAX_TURN_EVENTS)
     found = _entries(connection, session, since)
     if len(since) >= MAX_TURN_EVENTS:  # what lies before the oldest of them is not known, and no work
         found.insert(0, Entry(0, 0, TurnEnd(0, EndReason("completed"))))
@@ -70,23 +71,12 @@ def _waits(connection: Connection, session: str, turns: Sequence[Entry]) -> list
     reach = range(1, WAIT_REACH + 1)
     near = {entry.position - back for entry in turns if not isinstance(entry.event, TurnStart) for back in reach}
     rows = _rows(connection, session, _WAITS, [place for place in near if place > 0])
-    return [Entry(row.position, row.time, decode(row.type, row.data)) for row in rows]
-
-
-def _newest(
-    connection: Connection, session: str, types: Iterable[str], after: int, until: int, limit: int
-) -> list[int]:
-    """The positions of the newest events of each of the marked types in (after, until], at most `limit` of each."""
-    found = list[int]()
-    for type_ in types:
-        given = {"session": session, "type": type_, "after": after, "until": until, "limit": limit}
-        found.extend(connection.execute(_MARKED, given).scalars())
-    return found
+    return [Entry(row.position, row.time, decode_list(row.type, row.data)) for row in rows]
 
 
 def _entries(connection: Connection, session: str, positions: Iterable[int]) -> list[Entry]:
     rows = _rows(connection, session, _EVENTS, sorted(positions))
-    return [Entry(row.position, row.time, decode(row.type, row.data)) for row in rows]
+    return [Entry(row.position, row.time, decode_list(row.type, row.data)) for row in rows]
 
 
 def _rows(connection: Connection, session: str, query: Select[Any], positions: Sequence[int]) -> list[Row[Any]]:
@@ -95,18 +85,6 @@ def _rows(connection: Connection, session: str, query: Select[Any], positions: S
     return [row for part in parts for row in connection.execute(query, {"session": session, "positions": part})]
 
 
-_MARKED: Final = (
-    select(events.c.position)
-    .where(
-        events.c.session == bindparam("session"),
-        events.c.type == bindparam("type"),
-        text(MARKED),  # verbatim, or SQLite does not use the index
-        events.c.position > bindparam("after"),
-        events.c.position <= bindparam("until"),
-    )
-    .order_by(events.c.position.desc())
-    .limit(bindparam("limit"))
-)
 _TIMES: Final = (
     select(events.c.position, events.c.time)
     .where(events.c.session == bindparam("session"), events.c.position.in_(bindparam("positions", expanding=True)))

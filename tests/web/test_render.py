@@ -16,7 +16,7 @@ from planstrip.web.board_labels import board_list
 from planstrip.web.contexts import ErrorPage, Partial, SignInPage
 from planstrip.web.languages import translations
 from planstrip.web.past_contexts import PlanList
-from planstrip.web.render import Renderer, RowCache
+from planstrip.web.render import Renderer
 from planstrip.web.session_contexts import EmbedPage, SessionPage
 
 HOSTILE = "</bdi><script>alert(1)</script> \"'&amp; \u202egnp.exe \x1b[31m\nline\r\nend <hx-partial hx-target=#head>"
@@ -169,14 +169,6 @@ def test_a_row_is_rendered_once_and_again_when_it_changed(renderer: Renderer) ->
     assert renderer.cached_row("other", row, "en") is not first
     done = Row(90, 91, 0, row.call, ToolResult("c", False, "fine"), "ok")
     assert "fine" in renderer.cached_row("once", done, "en")
-
-
-def test_the_row_cache_is_bounded_by_size() -> None:
-    cache = RowCache(max_chars=10)
-    for position in range(4):
-        cache.put(("s", position, 0, False, "en"), "12345")
-    kept = [position for position in range(4) if cache.get(("s", position, 0, False, "en"))]
-    assert kept == [2, 3]
 
 
 def test_older_rows_can_be_asked_for_only_when_there_are_some(renderer: Renderer) -> None:

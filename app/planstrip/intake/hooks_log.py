@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, bindparam, func, select, text
+from sqlalchemy import Connection, Engine, bindparam, func, select
 
 from planstrip import projection
 from planstrip.errors import PlanstripError
@@ -32,8 +32,9 @@ from planstrip.intake.hooks_others import Others
 from planstrip.intake.hooks_plans import TASK_TOOLS, Plans, task_text
 from planstrip.intake.hooks_read import response_text, short
 from planstrip.intake.record import take_in
+from planstrip.marks import IN_SESSION
 from planstrip.plan.outline import Outline, first_line
-from planstrip.tables import MARKED, events
+from planstrip.tables import events
 from planstrip.transcripts import codex
 from planstrip.transcripts.mapping import MappedList, kept, kept_plan, map_list
 from planstrip.writer import Writer
@@ -286,10 +287,9 @@ def _parsed(value: object) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-_MARKED_OF: Final = (events.c.session == bindparam("session"), text(MARKED))
-_TURNS: Final = select(func.count()).where(*_MARKED_OF, events.c.type == "turn/start")
+_TURNS: Final = select(func.count()).where(*IN_SESSION, events.c.type == "turn/start")
 _NEWEST_WRITE: Final = (
-    select(events.c.data).where(*_MARKED_OF, events.c.type == "todo/write").order_by(events.c.position.desc()).limit(1)
+    select(events.c.data).where(*IN_SESSION, events.c.type == "todo/write").order_by(events.c.position.desc()).limit(1)
 )
 _BY_KEY: Final = select(events.c.position).where(
     events.c.session == bindparam("session"), events.c.key == bindparam("key")

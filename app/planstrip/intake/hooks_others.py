@@ -21,6 +21,7 @@ from planstrip.intake.across import (
     says,
 )
 from planstrip.intake.hooks_facts import Called
+from planstrip.marks import IN_SESSION
 from planstrip.tables import MARKED, events
 
 NEWEST: Final = 100
@@ -134,7 +135,7 @@ class Others:
 
 
 _IS_START: Final = events.c.type == "turn/start"
-_OF_TYPE: Final = (events.c.session == bindparam("session"), text(MARKED), events.c.type == bindparam("type"))
+_OF_TYPE: Final = (*IN_SESSION, events.c.type == bindparam("type"))
 # Not in order: SQLite would then walk the whole session, where the index finds the few.
 _TURNS: Final = select(*COLUMNS).where(events.c.session == bindparam("session"), text(MARKED), _IS_START)
 _NEWEST: Final = select(*COLUMNS).where(*_OF_TYPE).order_by(events.c.position.desc()).limit(bindparam("limit"))

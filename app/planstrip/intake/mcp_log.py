@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from sqlalchemy import Connection, Engine, bindparam, func, select, text
+from sqlalchemy import Connection, Engine, bindparam, func, select
 
 from planstrip import projection
 from planstrip.errors import Conflict, PlanstripError
@@ -20,8 +20,9 @@ from planstrip.intake.mcp_owners import Owners
 from planstrip.intake.mcp_working import placed, told
 from planstrip.intake.record import record
 from planstrip.intake.tool import Way, todo_write
+from planstrip.marks import IN_SESSION
 from planstrip.plan.todos import Counts
-from planstrip.tables import MARKED, events, sessions
+from planstrip.tables import events, sessions
 from planstrip.writer import Writer
 
 ATTEMPTS: Final = 4
@@ -207,11 +208,7 @@ def _turn_key(caller: Caller) -> str:
 
 
 _SESSION: Final = select(sessions.c.agent, sessions.c.position).where(sessions.c.id == bindparam("session"))
-_OF_TURNS: Final = (
-    events.c.session == bindparam("session"),
-    text(MARKED),  # verbatim, or SQLite does not use the index
-    events.c.type == "turn/start",
-)
+_OF_TURNS: Final = (*IN_SESSION, events.c.type == "turn/start")
 _TURNS: Final = select(func.count()).where(*_OF_TURNS)
 _NEWEST_TURN: Final = (
     select(events.c.position, events.c.key).where(*_OF_TURNS).order_by(events.c.position.desc()).limit(1)

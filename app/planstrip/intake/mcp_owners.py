@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, select
 
 from planstrip import projection
 from planstrip.eventlog import Append, Draft, read
 from planstrip.events import Entry, TodoWrite, ToolCall, decode
 from planstrip.intake.check import check_data
 from planstrip.intake.mcp_calls import KEYS, may_be_ours
+from planstrip.marks import IN_SESSION
 from planstrip.plan.fold import Plan
-from planstrip.tables import MARKED, events, sessions
+from planstrip.tables import events, sessions
 from planstrip.writer import Writer
 
 MAX_CALLS: Final = 1_000
@@ -129,7 +130,7 @@ _CHILDREN: Final = (
 )
 _NEWEST: Final = (
     select(events.c.position, events.c.time, events.c.data)
-    .where(events.c.session == bindparam("session"), text(MARKED), events.c.type == bindparam("type"))
+    .where(*IN_SESSION, events.c.type == bindparam("type"))
     .order_by(events.c.position.desc())
     .limit(bindparam("limit"))
 )

@@ -8,13 +8,14 @@ import json
 from dataclasses import replace
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, select
 
 from planstrip.events import ToolCall, decode
 from planstrip.intake.mcp_caller import Caller
 from planstrip.intake.mcp_calls import KEYS, TOOL
+from planstrip.marks import IN_SESSION
 from planstrip.plan.outline import QUIET_AFTER_MS
-from planstrip.tables import MARKED, events, sessions
+from planstrip.tables import events, sessions
 
 LATELY: Final = 20  # calls, parallel ones among them, that another door may have told before this one
 
@@ -74,7 +75,7 @@ _WORKING: Final = (
 )
 _NEWEST_CALLS: Final = (
     select(events.c.key, events.c.data)
-    .where(events.c.session == bindparam("session"), text(MARKED), events.c.type == "tool/call")
+    .where(*IN_SESSION, events.c.type == "tool/call")
     .order_by(events.c.position.desc())
     .limit(LATELY)
 )

@@ -1,10 +1,9 @@
 """Turns contexts into HTML: the only caller of Jinja. A push and a page are made from the very same partials."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from planstrip.lately import Lately
 from planstrip.paths import templates_dir
 from planstrip.plan.children import Family
 from planstrip.plan.revisions import Revision
@@ -41,7 +40,7 @@ class Renderer:
         self.assets = assets
         self.root = root
         self._environments: dict[str, Environment] = {}
-        self._rows = RowCache()
+        self._rows = Lately[RowKey, str](MAX_CACHED_CHARS)
 
     def page(self, name: str, lang: str, context: object) -> str:
         """A whole document: `session/show.html`, `board.html` … with the context that its template names."""
@@ -107,7 +106,7 @@ class Renderer:
         html = self._rows.get(key)
         if html is None:
             html = self.row(lang, labels.row(row, translations(lang)))
-            self._rows.put(key, html)
+            self._rows.put(key, html, len(html))
         return html
 
     def unlisted(self, lang: str, section: UnlistedSection | None) -> str:
@@ -128,7 +127,7 @@ class Renderer:
         if html is None:
             context = ledger_labels.revision(revision, row, translations(lang))
             html = self._render("session/_revision.html", lang, revision=context)
-            self._rows.put(key, html)
+            self._rows.put(key, html, len(html))
         return html
 
     def whole_row(self, session: str, row: Row, lang: str, family: Family) -> str:
@@ -194,27 +193,3 @@ def _encodable(html: str) -> str:
     except UnicodeEncodeError:
         return html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return html
-
-
-class RowCache:
-    """The least recently used rows go first once all together exceed `MAX_CACHED_CHARS`."""
-
-    def __init__(self, max_chars: int = MAX_CACHED_CHARS) -> None:
-        self._max_chars = max_chars
-        self._chars = 0
-        self._rows: OrderedDict[RowKey, str] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: RowKey) -> str | None:
-        with self._lock:
-            html = self._rows.get(key)
-            if html is not None:
-                self._rows.move_to_end(key)
-            return html
-
-    def put(self, key: RowKey, html: str) -> None:
-        with self._lock:
-            self._chars += len(html) - len(self._rows.pop(key, ""))
-            self._rows[key] = html
-            while self._chars > self._max_chars:
-                self._chars -= len(self._rows.popitem(last=False)[1])
