@@ -115,6 +115,31 @@ def test_a_frame_holds_what_changed_and_its_position(shared_panel: Panel) -> Non
         assert 'data-testid="plan-strip"' in stream.next().data
 
 
+def test_a_region_that_is_as_it_was_sent_is_not_sent_again(shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=c"))
+    shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1}})
+    shared_panel.write(session, todos("b=i"))
+    regions = ("strip", "timeline", "plans", "unlisted", "retired", "hint")
+
+    def sent(stream: Stream) -> list[str]:
+        data = stream.next().data
+        return [name for name in regions if f'id="{name}"' in data]
+
+    with shared_panel.stream(f"/sessions/{session}/stream?after=7") as stream:
+        assert sent(stream) == list(regions)
+        shared_panel.write(session, todos("b=i c=p"))
+        assert sent(stream) == ["strip", "timeline", "plans"]
+        shared_panel.write(session, todos("b=i c=p"))
+        assert sent(stream) == ["strip", "timeline"]  # what was counted before is counted as before
+        shared_panel.client.post(f"/api/sessions/{session}/retire")
+        assert sent(stream) == ["strip", "timeline", "plans", "retired"]
+        shared_panel.client.post(f"/api/sessions/{session}/restore")
+        assert "retired" in sent(stream)
+    with shared_panel.stream(f"/sessions/{session}/stream?after=7") as stream:
+        assert sent(stream) == list(regions)
+
+
 def test_an_event_that_changes_nothing_sends_nothing(shared_panel: Panel) -> None:
     """R083."""
     session = new_session()

@@ -75,7 +75,7 @@ def test_a_tool_call_does_not_send_the_timeline_but_once_a_minute(shared_panel: 
         for step in (*STEPS[:2], *(call(number, number / 4) for number in range(1, 10))):
             shared_panel.append(session, step).raise_for_status()
             sent.append('id="timeline"' in stream.next().data)
-        assert sent == [True, True, False, False, False, True, False, False, False, True, False]
+        assert sent == [False, True, False, False, False, True, False, False, False, True, False]
 
 
 def test_the_page_draws_lanes_tells_them_and_names_worked_times(shared_panel: Panel) -> None:

@@ -8,6 +8,7 @@ from planstrip.events import (
     Entry,
     Omitted,
     SessionRewind,
+    Status,
     Todo,
     TodoWrite,
     TurnEnd,
@@ -179,13 +180,15 @@ class _Builder:
 
     def _list(self, time: int, todos: Sequence[Todo], omitted: Sequence[Omitted], gone: Kind) -> None:
         before, found = self.listed, self._find(todos)
+        kinds = self._kinds()
         for todo, track in zip(todos, found, strict=True):
             track.content = todo.content
-            track.move(self._kind(todo), time)
-        kept, called_off = {id(track) for track in found}, {item.content for item in omitted}
-        for track in before:
-            if id(track) not in kept and track.kind != "finished":
-                track.move("withdrawn" if track.content in called_off else gone, time)
+            track.move(kinds[todo.status], time)
+        if found != before:
+            kept, called_off = {id(track) for track in found}, {item.content for item in omitted}
+            for track in before:
+                if id(track) not in kept and track.kind != "finished":
+                    track.move("withdrawn" if track.content in called_off else gone, time)
         self.listed = found
         self._settle(time)
         if before or todos:
@@ -194,7 +197,7 @@ class _Builder:
     def _find(self, todos: Sequence[Todo]) -> list[_Track]:
         """The lane of each: that of a task on the list, else of one that had left it, else a new one."""
         found = _partners(self.listed, todos)
-        new = [place for place in range(len(todos)) if place not in found]
+        new = [place for place in range(len(todos)) if place not in found] if len(found) < len(todos) else []
         if new:
             listed = {id(track) for track in self.listed}
             left = [track for track in self.tracks if id(track) not in listed][-MAX_GONE:]
@@ -206,12 +209,12 @@ class _Builder:
                 self.tracks.append(found[place])
         return [found[place] for place in range(len(todos))]
 
-    def _kind(self, todo: Todo) -> Kind:
-        if todo.status == "completed":
-            return "finished"
-        if todo.status == "pending":
-            return "waiting"
-        return "working" if self.is_running else "paused"
+    def _kinds(self) -> dict[Status, Kind]:
+        return {
+            "completed": "finished",
+            "pending": "waiting",
+            "in_progress": "working" if self.is_running else "paused",
+        }
 
     def _start_turn(self, position: int, time: int) -> None:
         if self.listed and all(track.kind == "finished" for track in self.listed):
@@ -246,10 +249,11 @@ class _Builder:
 
     def _settle(self, time: int) -> None:
         """Let what is in progress work or pause, as a turn runs or none does."""
-        for track in self.listed:
-            if track.kind in ("working", "paused"):
-                track.move("working" if self.is_running else "paused", time)
-        if any(track.kind == "working" for track in self.listed):
+        kind: Kind = "working" if self.is_running else "paused"
+        active = [track for track in self.listed if track.kind in ("working", "paused")]
+        for track in active:
+            track.move(kind, time)
+        if active and kind == "working":
             self.busy_since = time if self.busy_since is None else self.busy_since
         elif self.busy_since is not None:
             self.busy_ms, self.busy_since = self.busy_ms + time - self.busy_since, None

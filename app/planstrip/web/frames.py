@@ -31,16 +31,9 @@ class Frames:
         is_family_new = is_first or view.family.serial > base.serial
         if not is_family_new and view.changed <= base.position:
             return None
-        # The head tells the age of what is seen, so it goes with every frame; the strip with the first, come what may.
+        # The head tells the age of what is seen, so it goes with every frame.
         partials = [self._head(view, kinship.parent(view.family, self.renderer.root, self.lang))]
-        is_drawn = is_first or view.standing.timeline_changed > base.position
-        if is_drawn or view.standing.strip_changed > base.position:
-            partials += self._standing(view)
-        if is_drawn:
-            partials.append(self._timeline(view))
-        if is_first or hints.changed(view) > base.position:
-            hint = hints.hint(view, translations(self.lang))
-            partials.append(Partial("#hint", "outerMorph", self.renderer.hint(self.lang, hint)))
+        partials += self._unseen(list(self._regions(view, base, is_first)), view, base, is_first)
         if is_family_new:
             partials.append(Partial("#children", "outerMorph", self.renderer.children(self.lang, view.family)))
         if not base.position or view.window.dropped > base.position:
@@ -61,6 +54,25 @@ class Frames:
     def _head(self, view: View, parent: Link | None = None) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
+
+    def _regions(self, view: View, base: Base, is_first: bool) -> Iterator[Partial]:
+        """What may have changed beside the rows; all of it with the first frame, come what may."""
+        is_drawn = is_first or view.standing.timeline_changed > base.position
+        if is_drawn or view.standing.strip_changed > base.position:
+            yield from self._standing(view)
+        if is_drawn:
+            yield self._timeline(view)
+        if is_first or hints.changed(view) > base.position:
+            hint = hints.hint(view, translations(self.lang))
+            yield Partial("#hint", "outerMorph", self.renderer.hint(self.lang, hint))
+
+    def _unseen(self, regions: list[Partial], view: View, base: Base, is_first: bool) -> list[Partial]:
+        """Without those that a viewer at `base` has as they are: an event may move one and not show in it."""
+        kept, here = self.renderer.regions, (self.session, self.lang)
+        seen = {} if is_first else kept.get((*here, base)) or {}
+        now = seen | {region.target: region.html for region in regions}
+        kept.put((*here, Base(view.changed, view.family.serial)), now, sum(map(len, now.values())))
+        return [region for region in regions if seen.get(region.target) != region.html]
 
     def _standing(self, view: View) -> Iterator[Partial]:
         """The strip, and what is told in its stead while no plan stands."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 THEMES: Final = ("light", "dark", "auto")
 MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
+MAX_REGIONS_CHARS: Final = 4 * 1024 * 1024
 # A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
 UNPARSEABLE: Final = str.maketrans({"\r": "&#13;", "\0": "\u2400"})
 
@@ -34,12 +35,16 @@ RowKey: TypeAlias = tuple[str, int, int | None, bool, str]
 
 
 class Renderer:
-    """`root` is the prefix that the app is mounted below, without a slash at its end."""
+    """`root` is the prefix that the app is mounted below, without a slash at its end.
+
+    `regions`: by session, language and place of the viewers who were sent it, the HTML of each region of a page.
+    """
 
     def __init__(self, assets: Assets, root: str = "") -> None:
         self.assets = assets
         self.root = root
         self._environments: dict[str, Environment] = {}
+        self.regions = Lately[tuple[str, str, tuple[int, int]], dict[str, str]](MAX_REGIONS_CHARS)
         self._rows = Lately[RowKey, str](MAX_CACHED_CHARS)
 
     def page(self, name: str, lang: str, context: object) -> str:
