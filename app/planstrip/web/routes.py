@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from planstrip.intake import hooks, rest
 from planstrip.web import api, health, stream
+from planstrip.web.compression import compressed
 
 # Named as an entry point is, and imported at the first request: together they are a quarter of what start would load.
 PAGES: Final[tuple[tuple[str, str, str], ...]] = (
@@ -75,9 +76,7 @@ def _late(name: str) -> Callable[[Request], Any]:
         module, _, function = name.partition(":")
         found: Callable[..., Any] = getattr(import_module(f"planstrip.web.{module}"), function)
         if iscoroutinefunction(found):
-            answer: Response = await found(request)
-        else:
-            answer = await run_in_threadpool(found, request)
-        return answer
+            return compressed(request, await found(request))
+        return await run_in_threadpool(lambda: compressed(request, found(request)))
 
     return endpoint

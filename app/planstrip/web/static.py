@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from planstrip.errors import NotFound
 from planstrip.parts import parts_of
+from planstrip.web.compression import takes_gzip
 
 
 async def static_file(request: Request) -> Response:
@@ -23,7 +24,7 @@ def _file(request: Request, name: str) -> Response:
     body, media_type = found
     lasting = "public, max-age=31536000, immutable" if assets.is_hashed(name) else "public, max-age=86400"
     headers = {"Cache-Control": lasting, "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if takes_gzip(request):
         headers["Content-Encoding"] = "gzip"
         body = assets.gzipped(name)
     return Response(body, headers=headers, media_type=media_type)
