@@ -492,5 +492,5 @@ def test_open_connections_do_not_hold_the_shutdown(database: Path) -> None:
 
         code, took = use(over_http(f"{program.url}/mcp", mode="legacy"), work)
     assert code == 0
-    assert took < 2
+    assert took < 10, "it takes 0.3 s of processor time; this bound only tells a hang"
     assert not [line for line in program.said if "ERROR" in line or "Traceback" in line]
