@@ -38,6 +38,10 @@ class Freshness:
     def calls_until_told(self) -> int:
         return CALL_STEPS[bisect_right(CALL_STEPS, self.calls)] - self.calls
 
+    def counting(self, calls: int) -> "Freshness":
+        """As `replace` would, in a third of its time."""
+        return Freshness(self.turns, self.calls + calls, self.is_refused, self.is_cut, self.asked)
+
     @property
     def caution(self) -> Caution:
         if self.turns >= 3 or self.calls >= 80:
@@ -74,11 +78,11 @@ def step(old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, 
 def _called(old: Freshness, call: ToolCall, counted: int) -> Freshness:
     """Without a plan there is nothing that its age could be told by."""
     asked = (*old.asked, call.call_id)[-MAX_ASKED:] if is_plan_call(call.name) else old.asked
-    return replace(old, calls=old.calls + counted, asked=asked)
+    return Freshness(old.turns, old.calls + counted, old.is_refused, old.is_cut, asked)
 
 
 def _answered(old: Freshness, result: ToolResult) -> Freshness:
     if result.call_id not in old.asked:
         return old
     asked = tuple(call_id for call_id in old.asked if call_id != result.call_id)
-    return replace(old, asked=asked, is_refused=old.is_refused or result.is_error)
+    return Freshness(old.turns, old.calls, old.is_refused or result.is_error, old.is_cut, asked)

@@ -121,8 +121,9 @@ class Builder:
 
     def taking(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The same entries, each taken on its way to another fold."""
+        take = self.take
         for entry in entries:
-            self.take(entry)
+            take(entry)
             yield entry
 
     def take(self, entry: Entry) -> None:
@@ -162,11 +163,13 @@ class Builder:
         if not self.turns:
             self._open(Turn(0, entry.position, entry.time))
         turn = self.turns[-1]
-        row = Row(entry.position, entry.position, entry.time, call, None, "running" if turn.is_open else "stopped")
-        self.rows[turn.position][row.position] = row
-        self._await(turn.position, row)
+        at = entry.position
+        row = Row(at, at, entry.time, call, None, "running" if turn.is_open else "stopped")
+        self.rows[turn.position][at] = row
+        self.unanswered[call.call_id] = turn.position, at
         self.count += 1
-        self._trim()
+        if self.count >= self.start.size:
+            self._trim()
 
     def _result(self, entry: Entry, result: ToolResult) -> None:
         turn, position = self.unanswered.pop(result.call_id, (0, 0))

@@ -93,31 +93,37 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
             calls += 1
             if calls < told and not is_plan_call(event.name):
                 continue
-            standing, calls = _row_step(_counting(standing, calls - 1), last), 0
+            standing, calls = _row_step(standing, calls - 1, last), 0
         elif isinstance(event, ToolResult):
             if event.call_id not in asked:
                 continue
-            standing, calls = _row_step(_counting(standing, calls), last), 0
+            standing, calls = _row_step(standing, calls, last), 0
         else:
             standing, calls = _step(_counting(standing, calls), last), 0
-        told, asked, due = standing.freshness.calls_until_told, standing.freshness.asked, standing.pulse_due
+            due = standing.pulse_due
+        told, asked = standing.freshness.calls_until_told, standing.freshness.asked
     if last is None:
         return old
     return replace(_counting(standing, calls), position=last.position, updated_at=last.time)
 
 
 def _counting(standing: Standing, calls: int) -> Standing:
-    if not calls or standing.plan is None:
-        return standing
-    freshness = standing.freshness
-    return replace(standing, freshness=replace(freshness, calls=freshness.calls + calls))
+    counted = _counted(standing, calls)
+    return standing if counted is standing.freshness else replace(standing, freshness=counted)
 
 
-def _row_step(old: Standing, entry: Entry) -> Standing:
-    freshness = freshness_fold.step(old.freshness, old.plan, old.plan, entry, was_open=True)
+def _counted(standing: Standing, calls: int) -> Freshness:
+    """Without a plan there is nothing that its age could be told by."""
+    return standing.freshness.counting(calls) if calls and standing.plan is not None else standing.freshness
+
+
+def _row_step(old: Standing, calls: int, entry: Entry) -> Standing:
+    """After a call or a result that comes after `calls` others."""
+    counted = _counted(old, calls)
+    freshness = freshness_fold.step(counted, old.plan, old.plan, entry, was_open=True)
     if freshness is old.freshness:
         return old
-    if old.plan is None or freshness.told == old.freshness.told:
+    if old.plan is None or freshness.told == counted.told:
         return replace(old, freshness=freshness)
     return replace(old, freshness=freshness, strip_changed=entry.position)
 
