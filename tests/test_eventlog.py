@@ -1,6 +1,7 @@
 """Append and read: positions, keys, and events that are taken in (spec.md §2)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_what_is_taken_in_drops_repeats_and_never_conflicts(store: Store) -> Non
     assert take(write("z=i", key="1")) == (3,)  # and again it is known
     assert take(write("x=i", key="1"), write("z=i", key="1"), write("z=i", key="1")) == (1, 3, 3)
     assert take(write("w=i", key="3"), write("v=i", key="3"), write("w=i", key="3")) == (4, 5, 4)
+
+
+def test_what_is_made_of_a_state_is_told_once_whatever_its_content_is_by_then(store: Store) -> None:
+    def take(*drafts: Draft) -> tuple[int, ...]:
+        return store.append("a", *[replace(draft, is_state=True) for draft in drafts], takes_in=True).positions
+
+    assert take(write("x=i", key="1"), write("x=c", key="2")) == (1, 2)
+    assert take(write("y=i", key="1"), write("y=i", key="3"), write("z=i", key="3")) == (1, 3, 3)
+    assert take(write("y=i", key="3")) == (3,)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

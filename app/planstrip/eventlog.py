@@ -22,13 +22,17 @@ DERIVED: Final = frozenset({"session/rewind", "viewer/restore"})  # stored with 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An event on its way in: checked, its `data` already encoded. `time` None: the server's clock."""
+    """An event on its way in: checked, its `data` already encoded. `time` None: the server's clock.
+
+    `is_state`: made of what its reader knew by then; a known key is the same event, whatever the content.
+    """
 
     type: str
     event: Event
     data: str
     time: int | None = None
     key: str | None = None
+    is_state: bool = False
 
 
 Known: TypeAlias = dict[str, tuple[int, str, str]]  # key -> position, type and data of the event that has it
@@ -173,7 +177,7 @@ def _doubtful(drafts: Sequence[Draft], known: Known) -> Iterator[Draft]:
     for draft in drafts:
         key = draft.key or ""
         _, type_, data = known.get(key) or sent.setdefault(key, (0, draft.type, draft.data))
-        if data != draft.data or type_ != draft.type:
+        if (data != draft.data or type_ != draft.type) and not draft.is_state:
             yield draft
 
 
@@ -181,7 +185,7 @@ def _match(append: Append, draft: Draft, known: Known) -> tuple[Draft, int | Non
     """A draft whose key is known, and where its equal stands; a taken-in one of other content gets a key of its own."""
     assert draft.key is not None
     position, type_, data = known[draft.key]
-    if type_ == draft.type and _same(type_, data, draft.data):
+    if draft.is_state or (type_ == draft.type and _same(type_, data, draft.data)):
         return draft, position
     if not append.takes_in:
         raise Conflict(

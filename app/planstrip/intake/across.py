@@ -153,7 +153,7 @@ class _Taking:
             return self._cleared(draft, known)
         if isinstance(draft.event, TurnEnd):
             return None
-        if isinstance(draft.event, TodoWrite) and self._is_outrun(known, draft.time):
+        if isinstance(draft.event, TodoWrite) and not draft.is_state and self._is_outrun(known, draft.time):
             return replace(draft, key=f"{draft.key}~again")
         return draft
 
