@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from planstrip.errors import UnreadableTranscript
-from planstrip.events import ToolCall, TurnStart
+from planstrip.events import TodoWrite, ToolCall, ToolResult, TurnStart
 from planstrip.intake.check import check_data
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.follow import Transcript
@@ -22,6 +23,7 @@ PLAIN = [name for name in EXPECTED if name.endswith(".jsonl")]
 PLAN_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate")
 KILLED = "tasks-killed-and-resumed.jsonl"
 TASKS = "tasks-parallel-delete/transcript.jsonl"
+CHANGED = re.compile(r"Task #\S+ created|Updated task #")
 OLD = "public-v1.0.108-cjk-sidechain.jsonl"
 
 
@@ -31,10 +33,26 @@ def is_plan(call: ToolCall) -> bool:
 
 def summary(log: Log, session: str) -> dict[str, Any]:
     told = log.summary(session, is_plan)
+    if told["parent"] is not None:
+        told["rejected"] = refused(log, session)
     plans = log.plans(session)
     if len(plans) > 12:
         told["plans"] = {"count": len(plans), "first": plans[0], "last": plans[-1]}
     return told
+
+
+def refused(log: Log, session: str) -> int:
+    """Of a subagent, whose accepted Task calls set the list of another session."""
+    events = [entry.event for entry in log.entries(session)]
+    accepted = {write.call_id for write in events if isinstance(write, TodoWrite)}
+    accepted |= {answer.call_id for answer in events if isinstance(answer, ToolResult) and CHANGED.match(answer.text)}
+    return sum(isinstance(call, ToolCall) and is_plan(call) and call.call_id not in accepted for call in events)
+
+
+def alone(sample: Path, place: Path) -> Path:
+    """Where nothing lies beside it."""
+    place.write_bytes(sample.read_bytes())
+    return place
 
 
 def plans(events: Sequence[Adapted]) -> list[object]:
@@ -101,7 +119,9 @@ def test_growth_in_pieces_is_the_same_as_the_whole(store: Store, tmp_path: Path,
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_at_every_row_the_reader_has_told_a_prefix(tmp_path: Path, name: str) -> None:
-    whole, growing, told = read(SAMPLES / name), tmp_path / "growing.jsonl", list[Adapted]()
+    growing, told = tmp_path / "growing.jsonl", list[Adapted]()
+    whole = read(alone(SAMPLES / name, growing))
+    growing.write_bytes(b"")
     transcript = Transcript(growing)
     with growing.open("ab", buffering=0) as file:
         for line in (SAMPLES / name).read_bytes().splitlines(keepends=True):
@@ -127,7 +147,7 @@ def test_rows_that_come_again_change_nothing(tmp_path: Path, name: str) -> None:
 
 def test_a_file_cut_at_any_byte_gives_a_prefix(tmp_path: Path) -> None:
     chance, path = random.Random(1), tmp_path / "cut.jsonl"
-    whole = {name: read(SAMPLES / name) for name in PLAIN}
+    whole = {name: read(alone(SAMPLES / name, path)) for name in PLAIN}
     for _ in range(FUZZ):
         name = chance.choice(PLAIN)
         data = (SAMPLES / name).read_bytes()

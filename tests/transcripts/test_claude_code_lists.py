@@ -29,7 +29,7 @@ class Told:
 
     def closed(self, call_id: str, text: str, details: object = None, *, is_error: bool = False) -> list[str] | None:
         mapped = self.lists.answered(call_id, text, details, is_error=is_error)
-        return None if mapped is None else [f"{todo.content}={todo.status}" for todo in mapped.todos]
+        return None if mapped is None else [f"{todo.content}={todo.status}" for todo in mapped.list.todos]
 
     def call(
         self, name: str, sent: object, text: str, details: object = None, *, is_error: bool = False

@@ -3,7 +3,7 @@
 import pytest
 
 from planstrip.plan.todos import MAX_CONTENT_CHARS
-from planstrip.transcripts.claude_code_tasks import MAX_TASKS, Tasks
+from planstrip.transcripts.claude_code_tasks import MAX_TASKS, Tasks, Told
 
 
 def create(tasks: Tasks, id_: int | str, subject: str = "") -> bool:
@@ -91,6 +91,28 @@ def test_an_id_that_comes_again_begins_another_list() -> None:
     create(tasks, 2, "copied too")
     create(tasks, 1, "the fork's own")
     assert listed(tasks) == ["the fork's own=pending"]
+
+
+def test_what_another_file_tells_late_undoes_nothing_newer() -> None:
+    tasks = Tasks()
+    create(tasks, 1)
+    assert tasks.updated({"status": "completed"}, "Updated task #1 status", None, Told(20))
+    assert tasks.updated({"status": "in_progress"}, "Updated task #1 status", None, Told(10, "agent-a"))
+    assert listed(tasks) == ["task 1=completed"]
+    assert tasks.updated({"status": "in_progress"}, "Updated task #1 status", None, Told(30, "agent-a"))
+    assert listed(tasks) == ["task 1=in_progress"]
+    assert tasks.updated({"status": "pending"}, "Updated task #1 status", None, Told(25, "agent-a"))
+    assert listed(tasks) == ["task 1=pending"], "a file's own order counts, whatever its clock says"
+    assert tasks.updated({"status": "completed"}, "Updated task #1 status", None)
+    assert listed(tasks) == ["task 1=completed"], "what has no time is told now"
+
+
+def test_a_subagents_task_that_a_list_has_told_before_begins_no_other_list() -> None:
+    tasks = Tasks()
+    create(tasks, 1)
+    create(tasks, 2)
+    assert tasks.created({"subject": "task 2"}, "Task #2 created successfully: task 2", None, Told(5, "agent-a"))
+    assert listed(tasks) == ["task 1=pending", "task 2=pending"]
 
 
 def test_a_list_is_bounded() -> None:

@@ -82,11 +82,11 @@ def task_text(answer: Answered) -> str:
 
 def _take(tasks: _Tasks, name: str, sent: object, text: str, response: object) -> MappedList | None:
     tasks.lists.called("hook", name, sent, 0)
-    mapped = tasks.lists.answered("hook", text, response, is_error=False)
+    accepted = tasks.lists.answered("hook", text, response, is_error=False)
     begins = name == "TaskCreate" and text.startswith("Task #1 created successfully")
     if begins or (name == "TaskList" and list_at(response, "tasks") is not None):
         tasks.is_whole = True
-    return mapped
+    return None if accepted is None else accepted.list
 
 
 def _from_log(connection: Connection, session: str) -> _Tasks:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from planstrip.plan.outline import first_line
 from planstrip.transcripts.mapping import kept, kept_plan, map_list
@@ -33,6 +33,7 @@ class Adapted:
 
     `before`, of a `session/rewind` alone: the key of the first event that it takes back. Its `to_position` is made of
     it at the door, since no file knows positions.
+    `is_state`: the list is made of what was known by then, so that its key alone tells whether it was told.
     """
 
     type: str
@@ -40,6 +41,7 @@ class Adapted:
     time: int | None
     key: str
     before: str | None = None
+    is_state: bool = False
 
 
 class Adapter(Protocol):
@@ -52,6 +54,19 @@ class Adapter(Protocol):
     def header(self) -> Header | None: ...
 
     def take(self, record: Record) -> Iterator[Adapted]: ...
+
+
+@runtime_checkable
+class LooksBeside(Protocol):
+    """An adapter that reads other files as well, whose sessions' `parent` its own is."""
+
+    def look(self) -> None:
+        """Before each reading."""
+        ...
+
+    def rest(self) -> Iterator[Adapted]:
+        """After it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Claude Code: `SESSION.jsonl` and `agent-ID.jsonl`, a row a message block (formats.md §2), since 1.0.
 
 Keys: a row's `uuid` for its event; `UUID~2`, `UUID~3` … for a row's further calls and results, `UUID~todo` for the
-list that a result accepts, `UUID~start` for the `session/start`, `UUID~end` for the end of the turn before the row's,
-`UUID~resume` where a turn went on after an answer; `title/N` for the Nth title, whose rows have no `uuid`.
+list that a result accepts, a subagent's too, `UUID~start` for the `session/start`, `UUID~end` for the end of the turn
+before the row's, `UUID~resume` where a turn went on after an answer; `title/N` for the Nth title, whose rows have no
+`uuid`.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from planstrip.plan.outline import first_line
 from planstrip.transcripts import claude_code_rows as rows
 from planstrip.transcripts.adapter import Adapted, Format, Header, session_start
 from planstrip.transcripts.claude_code_lists import TOOLS, Lists
+from planstrip.transcripts.claude_code_subagents import Subagents
 from planstrip.transcripts.mapping import kept, kept_plan
 from planstrip.transcripts.records import Record, at, iso_time_at, text_at
 
@@ -40,7 +42,10 @@ def claims(record: Record) -> bool:
 
 @dataclass(slots=True)
 class ClaudeCode:
-    """Takes a file's rows in order. Inline sidechains are no part of the session, and their rows passed over."""
+    """Takes a file's rows in order, and among them its subagents' changes of the tasks, by their time.
+
+    Inline sidechains are no part of the session, and their rows passed over.
+    """
 
     path: Path
     header: Header | None = None
@@ -51,6 +56,7 @@ class ClaudeCode:
     _answered_at: int | None = None
     _held: tuple[Record, list[Record]] | None = None  # a slash command that the model may answer or not
     _lists: Lists = field(default_factory=Lists)
+    _subagents: Subagents | None = None
     _known: dict[int, None] = field(default_factory=dict)
     _title: tuple[int, str] = (0, "")
     _titles: int = 0
@@ -65,6 +71,11 @@ class ClaudeCode:
             if self.header is None:
                 return
             yield session_start(self.header)
+            if not self._is_sidechain:
+                self._subagents = Subagents(self.path, self.header.session)
+                self.look()
+        if self._subagents is not None and self._subagents.holds_any:
+            yield from self._changed(iso_time_at(record, "timestamp") or 0)
         match text_at(record, "type"):
             case "user" | "assistant":
                 yield from self._message(record)
@@ -74,6 +85,25 @@ class ClaudeCode:
                     yield from self._end(_uuid(record) or "", "", "completed", self._answered_at)
             case type_ if type_ in TITLES:
                 yield from self._retitle(record, *TITLES[type_])
+
+    def look(self) -> None:
+        if self._subagents is not None:
+            self._subagents.look()
+
+    def rest(self) -> Iterator[Adapted]:
+        yield from self._changed(None)
+
+    def _changed(self, until: int | None) -> Iterator[Adapted]:
+        """The lists that stood after the subagents' calls before a time. The calls are in their own sessions."""
+        for change in self._subagents.before(until) if self._subagents is not None else ():
+            if self._is_known(change.key):
+                continue
+            self._lists.called(change.call_id, change.name, change.sent, 0)
+            accepted = self._lists.answered(
+                change.call_id, change.text, change.details, change.time, change.file, is_error=change.is_error
+            )
+            if accepted is not None and accepted.list.excess is None:
+                yield Adapted("todo/write", accepted.list.data, change.time, f"{change.key}~todo", is_state=True)
 
     def _header(self, record: Record) -> Header | None:
         session, uuid, agent_id = text_at(record, "sessionId"), _uuid(record), text_at(record, "agentId")
@@ -121,7 +151,7 @@ class ClaudeCode:
                 parts = rows.of_type(blocks, "tool_result")
                 for number, part in enumerate(parts, 1):
                     details = at(record, "toolUseResult") if len(parts) == 1 else None
-                    yield from self._result(part, details, _numbered(uuid, number), time)
+                    yield from self._result(part, details, rows.numbered(uuid, number), time)
             case "interrupt":
                 self._last = "other"
                 yield from self._end(uuid, "", "interrupted", time)
@@ -152,7 +182,7 @@ class ClaudeCode:
     def _assistant(self, record: Record, uuid: str, blocks: list[Record], time: int | None) -> Iterator[Adapted]:
         yield from self._release()
         for number, part in enumerate(rows.of_type(blocks, "tool_use"), 1):
-            yield from self._call(part, _numbered(uuid, number), time)
+            yield from self._call(part, rows.numbered(uuid, number), time)
         answer = rows.answer_kind(record, blocks)
         if answer == "failed":
             yield from self._end(uuid, "", "error", time)
@@ -178,12 +208,13 @@ class ClaudeCode:
         if call_id is None:
             return
         text = rows.result_text(part)
-        is_error = part.get("is_error") not in (None, False) or at(details, "success") is False
-        mapped = self._lists.answered(call_id, text, details, is_error=is_error)
-        if mapped is not None and mapped.excess is not None:
-            is_error, text = True, f"not kept: {mapped.excess}"
-        elif mapped is not None:
-            yield Adapted("todo/write", mapped.data | {"call_id": call_id}, time, f"{key}~todo")
+        is_error = rows.is_failed(part, details)
+        accepted = self._lists.answered(call_id, text, details, time, is_error=is_error)
+        if accepted is not None and (excess := accepted.list.excess) is not None:
+            is_error, text = True, f"not kept: {excess}"
+        elif accepted is not None:
+            data = accepted.list.data | {"call_id": call_id}
+            yield Adapted("todo/write", data, time, f"{key}~todo", is_state=accepted.is_state)
         yield Adapted("tool/result", {"call_id": call_id, "is_error": is_error, "text": kept(text)}, time, key)
 
     def _retitle(self, record: Record, name: str, rank: int) -> Iterator[Adapted]:
@@ -204,10 +235,6 @@ def _uuid(record: Record) -> str | None:
 
 def _is_id(value: str | None) -> bool:
     return value is not None and 0 < len(value) <= MAX_UUID_CHARS and "/" not in value and value.isprintable()
-
-
-def _numbered(uuid: str, number: int) -> str:
-    return uuid if number == 1 else f"{uuid}~{number}"
 
 
 FORMAT: Final = Format(AGENT, claims, ClaudeCode.of)

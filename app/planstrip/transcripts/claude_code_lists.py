@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from planstrip.transcripts.claude_code_tasks import Tasks
+from planstrip.transcripts.claude_code_tasks import Tasks, Told
 from planstrip.transcripts.mapping import MAX_PLAN_BYTES, MappedList, map_list
 from planstrip.transcripts.records import list_at, text_at
 
@@ -19,6 +19,14 @@ class OpenCall:
     name: str
     sent: object
     changes: int | None  # of the tasks so far; None while another call may yet change them
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`is_state`: the call changed an entry, and the list is what stood then as far as it was known."""
+
+    list: MappedList
+    is_state: bool
 
 
 @dataclass(slots=True)
@@ -39,7 +47,9 @@ class Lists:
         if len(self._open) > MAX_OPEN:
             del self._open[next(iter(self._open))]
 
-    def answered(self, call_id: str, text: str, details: object, *, is_error: bool) -> MappedList | None:
+    def answered(
+        self, call_id: str, text: str, details: object, time: int | None = None, file: str = "", *, is_error: bool
+    ) -> Accepted | None:
         """The list that stands after a call; None where none of this session's was set."""
         call = self._open.pop(call_id, None)
         if call is None or is_error:
@@ -49,16 +59,17 @@ class Lists:
             items = _todos(call.sent) if items is None else items
             if items is None:
                 return None
-            return map_list([_pair(item) for item in items])
+            return Accepted(map_list([_pair(item) for item in items]), is_state=False)
         if not self.owns_tasks:
             return None
+        told = Told(time, file)
         match call.name:
-            case "TaskCreate" if self.tasks.created(call.sent, text, details):
-                return map_list(self.tasks.pairs)
-            case "TaskUpdate" if self.tasks.updated(call.sent, text, details):
-                return map_list(self.tasks.pairs)
+            case "TaskCreate" if self.tasks.created(call.sent, text, details, told):
+                return Accepted(map_list(self.tasks.pairs), is_state=True)
+            case "TaskUpdate" if self.tasks.updated(call.sent, text, details, told):
+                return Accepted(map_list(self.tasks.pairs), is_state=True)
             case "TaskList" if call.changes == self.tasks.changes:
-                self.tasks.listed(details)
+                self.tasks.listed(details, told)
         return None
 
 

@@ -113,3 +113,13 @@ def result_text(part: Record) -> str:
     if text or not isinstance(content, list):
         return text
     return "\n".join(name for block in content if (name := text_at(block, "tool_name")) is not None)
+
+
+def is_failed(part: Record, details: object) -> bool:
+    """Whether a result is one of a call that was not accepted."""
+    return part.get("is_error") not in (None, False) or at(details, "success") is False
+
+
+def numbered(uuid: str, number: int) -> str:
+    """The key of a row's event, of which it may have several."""
+    return uuid if number == 1 else f"{uuid}~{number}"

@@ -13,10 +13,28 @@ _CREATED: Final = re.compile(r"Task #(\S+) created successfully(?:: (.*))?", re.
 _UPDATED: Final = re.compile(r"Updated task #(\S+)")
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """When a change was told, in ms since the epoch, and in which file: the session's own has no name."""
+
+    time: int | None = None
+    file: str = ""
+
+    def is_outdone_by(self, other: "Told") -> bool:
+        """Whether another file has told something newer: a subagent's may be seen late."""
+        if self.time is None or other.time is None:
+            return False
+        return self.file != other.file and self.time < other.time
+
+
+OWN: Final = Told()
+
+
 @dataclass(slots=True)
 class Task:
     subject: str
     status: str
+    told: Told
 
 
 @dataclass(slots=True)
@@ -30,18 +48,20 @@ class Tasks:
     def pairs(self) -> list[tuple[str | None, str | None]]:
         return [(task.subject, task.status) for task in self._tasks.values()]
 
-    def created(self, sent: object, text: str, details: object) -> bool:
+    def created(self, sent: object, text: str, details: object, told: Told = OWN) -> bool:
         """Takes in a TaskCreate's result; False when the agent did not accept it. Only the result has the id."""
         match = _CREATED.match(text)
         if match is None or at(details, "success") is False:
             return False
         subject = text_at(details, "task", "subject") or _sent(sent, "subject", "title") or match[2] or ""
         if match[1] in self._tasks:
+            if told.file:
+                return True  # a TaskList has told it before
             self._tasks.clear()  # ids never come again within a list: a fork begins its own
-        self._put(match[1], subject, "pending")
+        self._put(match[1], subject, "pending", told)
         return True
 
-    def updated(self, sent: object, text: str, details: object) -> bool:
+    def updated(self, sent: object, text: str, details: object, told: Told = OWN) -> bool:
         """The same for a TaskUpdate; also False for a task that was never told."""
         match = _UPDATED.match(text)
         if match is None or at(details, "success") is False:
@@ -51,10 +71,12 @@ class Tasks:
         task = self._tasks.get(match[1])
         if task is None and subject is None:
             return False
-        self._put(match[1], subject or (task.subject if task else ""), status or (task.status if task else "pending"))
+        if task is None or not told.is_outdone_by(task.told):
+            standing = task or Task("", "pending", told)
+            self._put(match[1], subject or standing.subject, status or standing.status, told)
         return True
 
-    def listed(self, details: object) -> None:
+    def listed(self, details: object, told: Told = OWN) -> None:
         """A TaskList tells what is so by now, changes by subagents included."""
         items = list_at(details, "tasks")
         if items is None:
@@ -63,14 +85,14 @@ class Tasks:
         for item in items:
             id_, subject = text_at(item, "id"), text_at(item, "subject")
             if id_ is not None and subject is not None:
-                self._put(id_, subject, text_at(item, "status") or "pending")
+                self._put(id_, subject, text_at(item, "status") or "pending", told)
 
     def forget_deleted(self) -> None:
         self._tasks = {id_: task for id_, task in self._tasks.items() if task.status != "deleted"}
 
-    def _put(self, id_: str, subject: str, status: str) -> None:
+    def _put(self, id_: str, subject: str, status: str, told: Told) -> None:
         self.changes += 1
-        self._tasks[id_] = Task(subject[: MAX_CONTENT_CHARS + 1], status)
+        self._tasks[id_] = Task(subject[: MAX_CONTENT_CHARS + 1], status, told)
         if len(self._tasks) > MAX_TASKS:
             del self._tasks[next(iter(self._tasks))]
 

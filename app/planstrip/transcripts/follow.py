@@ -8,7 +8,7 @@ from stat import S_ISREG
 from typing import BinaryIO, Final
 
 from planstrip.errors import UnreadableTranscript
-from planstrip.transcripts.adapter import Adapted, Adapter, Header, session_start
+from planstrip.transcripts.adapter import Adapted, Adapter, Header, LooksBeside, session_start
 from planstrip.transcripts.detect import format_of, is_head, unknown
 from planstrip.transcripts.lines import Line, Lines, lines_of
 from planstrip.transcripts.records import Record, parse
@@ -55,6 +55,11 @@ class Transcript:
         return None if self._adapter is None else self._adapter.header
 
     @property
+    def looks_beside(self) -> LooksBeside | None:
+        """The adapter, if it reads other files as well."""
+        return self._adapter if isinstance(self._adapter, LooksBeside) else None
+
+    @property
     def offset(self) -> int:
         """Bytes of the file that are done with."""
         return self._lines.offset
@@ -78,8 +83,7 @@ class Transcript:
             if not S_ISREG(self.path.stat().st_mode):
                 raise UnreadableTranscript(f"{self.path}: is no regular file")  # a pipe would wait for its writer
             with self.path.open("rb") as source:
-                if self._mark is not None and self._mark != Mark.of(source, self._mark.offset):
-                    self.restart()
+                self._resume(source)
                 try:
                     for line in self._lines.read(source):
                         record = parse(line.data)
@@ -93,12 +97,24 @@ class Transcript:
                             self._pass_over(line)
                         else:
                             yield from self._adapter.take(record)
-                    if self._unclaimed and self._adapter is None:
-                        raise self._unknown()
+                    yield from self._rest()
                 finally:
                     self._mark = Mark.of(source, self._lines.offset)
         except OSError as error:
             raise UnreadableTranscript(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+    def _resume(self, source: BinaryIO) -> None:
+        if self._mark is not None and self._mark != Mark.of(source, self._mark.offset):
+            self.restart()
+        if self.looks_beside is not None:
+            self.looks_beside.look()
+
+    def _rest(self) -> Iterator[Adapted]:
+        """After the last line that is there. Raises UnreadableTranscript where no line says whose file it is."""
+        if self._unclaimed and self._adapter is None:
+            raise self._unknown()
+        if self.looks_beside is not None:
+            yield from self.looks_beside.rest()
 
     def _begin(self, line: Line, record: Record | None) -> Iterator[Adapted]:
         """The first line that is claimed decides whose file it is. Raises UnreadableTranscript."""
