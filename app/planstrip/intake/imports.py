@@ -22,6 +22,7 @@ from planstrip.eventlog import Draft, position_of
 from planstrip.intake.check import check_data
 from planstrip.intake.header import begin
 from planstrip.intake.record import TAKEN_EVENTS, begin_take_in
+from planstrip.intake.restated import Restated
 from planstrip.transcripts.adapter import Adapted, Header
 from planstrip.transcripts.detect import find
 from planstrip.transcripts.follow import Transcript
@@ -134,6 +135,8 @@ class _Taking:
         self.problems: list[str] = []
         self.passed_over = transcript.passed_over
         self.begun: tuple[Header, int, Callable[[], int]] | None = None  # a batch that is being written
+        self.is_from_start = False
+        self.restated: Restated | None = None
         self.sessions: dict[str, bool] = {}  # in the order they came -> whether it is taken in
 
     def run(self, on_progress: Progress | None) -> None:
@@ -161,7 +164,7 @@ class _Taking:
                     batch, size = [], 0
                 owner = header
                 draft = self.checked(event)
-                if draft is None:
+                if draft is None or self.is_held(draft):
                     continue
                 batch.append(draft)
                 size += len(draft.data)
@@ -174,11 +177,28 @@ class _Taking:
             raise
         if owner is not None and batch:
             yield owner, batch
+        if owner is not None and self.restated is not None and (held := list(self.restated.held())):
+            yield owner, held
+
+    def is_held(self, draft: Draft) -> bool:
+        """Whether it is a list that is kept back until all has been read, since the log may have newer ones."""
+        if draft.type == "session/start":
+            self.restated, self.is_from_start = None, True
+        elif draft.is_state and self.is_from_start:
+            if self.restated is None:
+                self.settle()
+                assert self.transcript.header is not None
+                self.restated = Restated.of(self.writer.engine, self.transcript.header.session)
+            return self.restated.holds(draft)
+        elif draft.type == "turn/start" and self.restated is not None:
+            self.restated.turn_starts()
+        return False
 
     def checked(self, event: Adapted) -> Draft | None:
         """None for an event that no log may hold; without its `session/start` the file fails."""
         try:
-            return check_data(event.type, self.data(event), time=event.time, key=event.key, path=event.key)
+            draft = check_data(event.type, self.data(event), time=event.time, key=event.key, path=event.key)
+            return replace(draft, is_state=True) if event.is_state else draft
         except (Invalid, TooLarge) as error:
             if event.type == "session/start":
                 if not self.left_alone(error):

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from planstrip.errors import StoreUnusable
 from planstrip.intake.imports import FileReport, take_new
 from planstrip.transcripts.detect import find, is_session_file
+from planstrip.transcripts.follow import Transcript
 from planstrip.transcripts.sources import Source, log_of, main_file, source_of
 from planstrip.writer import Writer
 
@@ -130,6 +131,16 @@ class _Watch:
             return
         self._stamps[path] = stamp
         self._tell(report)
+        if report.added:
+            self._wake_parent(transcript)
+
+    def _wake_parent(self, transcript: Source) -> None:
+        """A file that is read beside another's has changed that one as well."""
+        parent = transcript.header.parent if transcript.header is not None else None
+        for path, found in self._transcripts.items() if parent is not None else ():
+            is_its = found.header is not None and found.header.session == parent
+            if is_its and isinstance(found, Transcript) and found.looks_beside is not None:
+                self._changed.put(str(path))
 
     def _source(self, path: Path) -> Source:
         found = self._transcripts.get(path)
