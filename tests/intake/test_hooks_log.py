@@ -223,6 +223,29 @@ def test_a_subagents_task_call_changes_the_list_of_the_session_that_it_works_for
     assert types(shared_panel, child) == ["session/start", "tool/call", "tool/result"]
 
 
+def test_the_calls_of_subagents_are_known_again_after_a_restart_in_their_order(shared_panel: Panel) -> None:
+    session, child = new_session(), new_session()
+    for number, (id_, status, by) in enumerate([("1", "in_progress", {}), ("1", "completed", {"agent_id": child})]):
+        if not number:
+            created = {"task": {"id": "1", "subject": "Explore"}}
+            post(shared_panel, "claude", tool(session, "TaskCreate", "c", tool_input={}, tool_response=created))
+        update = {"success": True, "taskId": id_, "updatedFields": ["status"], "statusChange": {"to": status}}
+        sent = {"taskId": id_, "status": status}
+        call = tool(session, "TaskUpdate", f"c{number}", tool_input=sent, tool_response=update)
+        post(shared_panel, "claude", call | by)
+    created = {"task": {"id": "2", "subject": "By a subagent"}}
+    call = tool(session, "TaskCreate", "c9", agent_id=child, tool_input={}, tool_response=created)
+    post(shared_panel, "claude", call)
+    with shared_panel.parts.engine.connect() as connection:
+        tasks = _from_log(connection, session)
+    assert tasks.is_whole
+    assert tasks.lists.tasks.pairs == [("Explore", "completed"), ("By a subagent", "pending")]
+    assert shared_panel.plan(session)["todos"] == [
+        {"content": "Explore", "status": "completed"},
+        {"content": "By a subagent", "status": "pending"},
+    ]
+
+
 def test_a_task_that_could_not_be_stored_is_taken_when_it_comes_again(
     shared_panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

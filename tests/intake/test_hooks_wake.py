@@ -66,6 +66,26 @@ def test_a_run_of_hooks_gives_what_its_transcripts_give(
     until(lambda: {session: panel.events(session) for session in wanted} == wanted)
 
 
+def test_a_subagents_hook_brings_its_task_calls_into_the_list_of_the_session_it_works_for(
+    panel: Panel, tmp_path: Path
+) -> None:
+    root, session = FIXTURES / "claude-code" / "tasks-by-subagents", "7f3b9d52-1c84-4e0a-9b6f-2d5a8e7c4013"
+    name = f"{session}/subagents/agent-a9c40b6e1f7d25083.jsonl"
+    (tmp_path / name).parent.mkdir(parents=True)
+    shutil.copy(root / f"{session}.jsonl", tmp_path)
+    path = tmp_path / f"{session}.jsonl"
+    more = {"session_id": session, "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "t"}
+    post(panel, "claude-code", said(path) | more)
+    until(lambda: panel.events(session) != [])
+    alone = panel.plan(session)["todos"]
+    shutil.copy(root / name, tmp_path / name)
+    answer = post(panel, "claude-code", said(path) | more | {"agent_id": "a9c40b6e1f7d25083"})
+    assert answer["woken"]
+    until(lambda: panel.plan(session)["todos"] != alone)
+    done = [todo["content"] for todo in panel.plan(session)["todos"] if todo["status"] == "completed"]
+    assert "Port the parser" in done
+
+
 def test_what_is_written_after_a_hook_is_read_after_the_next(panel: Panel, tmp_path: Path, empty_log: bytes) -> None:
     lines = (CLAUDE / "main.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / f"{MAIN}.jsonl"

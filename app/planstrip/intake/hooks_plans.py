@@ -2,22 +2,25 @@
 
 import json
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
 from planstrip.eventlog import read
 from planstrip.events import ToolCall, ToolResult, TurnStart
 from planstrip.intake.hooks_facts import Answered
 from planstrip.intake.hooks_open import pairs
 from planstrip.intake.hooks_read import response_text
+from planstrip.tables import sessions
 from planstrip.transcripts import codex
 from planstrip.transcripts.claude_code_lists import Lists
 from planstrip.transcripts.mapping import MappedList, map_list
 from planstrip.transcripts.records import at, list_at, text_at
 
 MAX_SESSIONS: Final = 256
+OWN: Final = (None, "")  # now, and by the session itself
 TASK_TOOLS: Final = frozenset({"TaskCreate", "TaskUpdate", "TaskList"})
 
 
@@ -80,9 +83,11 @@ def task_text(answer: Answered) -> str:
     return response_text(response)
 
 
-def _take(tasks: _Tasks, name: str, sent: object, text: str, response: object) -> MappedList | None:
+def _take(
+    tasks: _Tasks, name: str, sent: object, text: str, response: object, told: tuple[int | None, str] = OWN
+) -> MappedList | None:
     tasks.lists.called("hook", name, sent, 0)
-    accepted = tasks.lists.answered("hook", text, response, is_error=False)
+    accepted = tasks.lists.answered("hook", text, response, *told, is_error=False)
     begins = name == "TaskCreate" and text.startswith("Task #1 created successfully")
     if begins or (name == "TaskList" and list_at(response, "tasks") is not None):
         tasks.is_whole = True
@@ -90,18 +95,30 @@ def _take(tasks: _Tasks, name: str, sent: object, text: str, response: object) -
 
 
 def _from_log(connection: Connection, session: str) -> _Tasks:
+    """The calls of its subagents, which are in their own sessions, fall in by their time."""
     tasks = _Tasks()
+    children = connection.execute(_CHILDREN, {"parent": session}).scalars().all()
+    found = [(*told, id_) for id_ in (session, *children) for told in _told(connection, id_)]
+    for time, call, text, teller in sorted(found, key=lambda told: told[0]):
+        if call is not None:
+            told = time, "" if teller == session else teller
+            _take(tasks, call.name, _parsed(call.arguments), text, _parsed(text), told)
+        elif teller == session:
+            tasks.lists.tasks.forget_deleted()
+    return tasks
+
+
+def _told(connection: Connection, session: str) -> Iterator[tuple[int, ToolCall | None, str]]:
+    """The time and the words of each answered task call; without a call: a turn's start."""
     calls: dict[str, ToolCall] = {}
     for entry in read(connection, session):
         match entry.event:
             case TurnStart():
-                tasks.lists.tasks.forget_deleted()
+                yield entry.time, None, ""
             case ToolCall(name=name) as call if name in TASK_TOOLS:
                 calls[call.call_id] = call
             case ToolResult(call_id=call_id, is_error=False, text=text) if call_id in calls:
-                call = calls.pop(call_id)
-                _take(tasks, call.name, _parsed(call.arguments), text, _parsed(text))
-    return tasks
+                yield entry.time, calls.pop(call_id), text
 
 
 def _accepted(
@@ -145,3 +162,6 @@ def _parsed(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return value
+
+
+_CHILDREN: Final = select(sessions.c.id).where(sessions.c.parent == bindparam("parent"))
