@@ -8,7 +8,8 @@ const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-
 async function find(row) { // a link's row may be older than those shown
   for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
     await htmx.ajax("GET", older(), { swap: "none" });
-  document.querySelector(row)?.scrollIntoView({ block: "center" });
+  if (document.querySelector(row)) document.querySelector(row).scrollIntoView({ block: "center" });
+  else location.assign(`?at=${row.slice(5)}${row}`); // so old that the page of then is the nearest
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -16,8 +17,12 @@ document.addEventListener("DOMContentLoaded", () => {
   let follows = false;
   // After a reload the browser puts the reader back where they were; a hash says where to go.
   const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
-  if (/^#row-\d+$/.test(location.hash)) find(location.hash);
+  if (/^#(row-)?\d+$/.test(location.hash)) find(`#row-${location.hash.match(/\d+/)}`);
   else if (!location.hash && !isBack && window.scrollY === 0) toEnd();
   document.addEventListener("htmx:sse:before:message", () => { follows = isAtEnd(); });
   document.addEventListener("htmx:sse:after:message", () => { if (follows) toEnd(); });
+  document.addEventListener("htmx:before:swap", ({ detail }) => { // what comes above must not push the reader away
+    const from = page.scrollHeight;
+    if (detail.ctx.sourceElement?.closest("#older")) requestAnimationFrame(() => scrollBy(0, page.scrollHeight - from));
+  });
 });

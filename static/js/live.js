@@ -6,13 +6,10 @@ const RETRY_MS = 2_000;
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
-  let connection = null, isFirst = true, retryAt = 0;
-  let heardAt = Date.now(), signAt = newestTime();
+  let connection = null, retryAt = 0;
+  let heardAt = Date.now(), signAt = lastEvent();
 
-  region.addEventListener("htmx:sse:after:connection", (event) => {
-    connection = event.detail.connection;
-    isFirst = true;
-  });
+  region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
   region.addEventListener("htmx:sse:after:message", (event) => hear(event.detail.message));
   region.addEventListener("htmx:sse:error", lose);
@@ -34,14 +31,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function hear(message) {
     heardAt = Date.now();
-    if (!message.event) {
-      // The first message may tell of what is long past: there the times that it brought count.
-      const isNews = Number(message.id) > Number(region.dataset.position);
-      if (isFirst) signAt = newestTime();
-      else if (isNews) signAt = heardAt;
-      isFirst = false;
-      if (message.id) region.dataset.position = message.id;
-    }
+    if (message.id) region.dataset.position = message.id;
+    signAt = lastEvent(message.event && message.data.split(" ")[1]);
     if (!document.hidden || htmx.config.sse.pauseOnBackground === false) show("live");
     tick();
   }
@@ -74,8 +65,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (field.textContent !== text) field.textContent = text;
   }
 
-  function newestTime() {
-    const times = [...region.querySelectorAll("time[datetime]")].map((time) => Date.parse(time.dateTime) || 0);
-    return times.length ? Math.min(Date.now(), Math.max(...times)) : Date.now();
+  function lastEvent(told) { // when the agent gave its last sign: a heartbeat tells, or the head
+    return Math.min(Date.now(), Number(told) || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
   }
 });

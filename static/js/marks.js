@@ -4,7 +4,7 @@ const marked = (mark) => JSON.parse(localStorage.getItem(`planstrip:${mark}`) ??
 
 function show() {
   for (const mark of marks) for (const row of document.querySelectorAll(".session")) {
-    const isMarked = marked(mark).includes(row.id);
+    const isMarked = marked(mark).includes(row.dataset.watch);
     row.toggleAttribute(`data-${mark}`, isMarked);
     row.querySelector(`[data-mark=${mark}]`).setAttribute("aria-pressed", isMarked);
   }
@@ -14,7 +14,7 @@ for (const name of ["DOMContentLoaded", "htmx:after:swap"]) document.addEventLis
 document.addEventListener("click", ({ target }) => {
   const mark = target.closest("[data-mark]")?.dataset.mark;
   if (!mark) return;
-  const { id } = target.closest(".session"), others = marked(mark).filter((one) => one !== id);
+  const id = target.closest(".session").dataset.watch, others = marked(mark).filter((one) => one !== id);
   localStorage.setItem(`planstrip:${mark}`, JSON.stringify(marked(mark).includes(id) ? others : [...others, id]));
   show();
 });

@@ -3,6 +3,7 @@ const TOLD = ["waiting", "interrupted", "done"];
 const leave = () => localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
 const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
 const text = (session, part) => session.querySelector(part).textContent.trim();
+const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
 let known = new Map();
 
 function tell(session) {
@@ -32,5 +33,5 @@ document.addEventListener("htmx:sse:after:message", () => {
   known = states();
   if (!window.Notification || !leave()) return;
   for (const [session, state] of known)
-    if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !session.matches("[data-muted]")) tell(session);
+    if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !isMuted(session)) tell(session);
 });

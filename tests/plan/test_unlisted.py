@@ -57,7 +57,7 @@ def names(standing: Standing) -> str:
         ("W[Write a note=i,b=p] > W[b=p] > W[b=p,Write a short note=p]", ""),
         ("W[a=i,b=p] > W[] ", "a b"),  # clearing an unfinished list drops it
         ("W[a=i,b=p] > W[] > T+ > T- > T+", "a b"),
-        ("W[a=i,b=p] > W[a=c] > T- > T+", ""),  # they go with the plan that was finished
+        ("W[a=i,b=p] > W[a=c] > T- > T+ > W[c=i]", "b"),  # also past the plan that was finished without it
         ("W[a=c,b=c] > T+ > W[c=i]", ""),
         ("W[a=i,b=p] > T! > T+ > W[c=i]", "a b"),
         ("W[a=i,b=p] > W[a=i] > W[c=i]", "b a"),

@@ -140,7 +140,7 @@ def test_hostile_texts_are_told_and_dismissed_as_text(shared_panel: Panel, text:
     assert "<b>" not in html
     (key,) = re.findall(r'name="item" value="(\w+)"', html)
     shared_panel.client.post(f"/sessions/{session}/dismiss", data={"item": key})
-    assert shared_panel.events(session)[-1]["data"] == {"content": text}
+    assert shared_panel.events(session)[-1]["data"] == {"content": text, "by": "page"}
 
 
 # Live

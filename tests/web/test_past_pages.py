@@ -67,7 +67,7 @@ def test_writes_are_the_stops(shared_panel: Panel) -> None:
     assert "Write 2 of 4" in text
     assert f'href="/sessions/{session}?lang=en&amp;at=3"' in text
     assert f'href="/sessions/{session}?lang=en&amp;at=10"' in text
-    answer = shared_panel.client.get(f"/sessions/{session}?stop=3&lang=en")
+    answer = shared_panel.client.get(f"/sessions/{session}?stop=3&lang=en", headers={"hx-request": "true"})
     assert 'data-position="10"' in answer.text
     assert answer.headers["hx-push-url"] == f"/sessions/{session}?lang=en&at=10"
     assert 'data-position="2"' in get(shared_panel, f"/sessions/{session}?stop=0")  # before the first

@@ -307,6 +307,10 @@ def test_lines_of_every_kind_stay_inside_their_frame(shared_panel: Panel) -> Non
         assert "z" in stream.next().data
 
 
+def last_time(panel: Panel) -> int:
+    return int(panel.events("a")[-1]["time"])
+
+
 def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """R075, R083."""
     monkeypatch.setattr("planstrip.web.live.HEARTBEAT_S", 0.1)
@@ -316,7 +320,8 @@ def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.M
             for one in (stream, plan):
                 one.next()
                 beats = [one.next("heartbeat") for _ in range(3)]
-                assert all(beat.data == "3" and beat.id is None for beat in beats)
+                told = f"3 {last_time(panel)}"  # where it stands, and when the agent gave its last sign
+                assert all(beat.data == told and beat.id is None for beat in beats)
             panel.write("a", todos("b=i"))
             assert "b" in plan.next().data
 

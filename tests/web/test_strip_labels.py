@@ -107,7 +107,7 @@ def test_each_todo_leads_to_the_row_where_its_status_last_changed() -> None:
     shown = view(ToolCall("w1", "todo_write", "{}"), first, *calls(3), ToolCall("w2", "todo_write", "{}"), second)
     strip = strip_labels.strip(shown, EN)
     assert strip is not None
-    assert [(item.content, item.row) for item in strip.items] == [("a", 6), ("b", 1)]
+    assert [(item.content, item.place) for item in strip.items] == [("a", "#row-6"), ("b", "#row-1")]
 
 
 # What a person does

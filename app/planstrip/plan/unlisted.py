@@ -11,7 +11,6 @@ from planstrip.events import (
     Status,
     Todo,
     TodoWrite,
-    TurnStart,
     ViewerDismiss,
     ViewerRestore,
 )
@@ -39,8 +38,6 @@ def step(unlisted: tuple[Unlisted, ...], old: Plan | None, new: Plan | None, ent
             return _written(unlisted, old.todos if old else (), todos, omitted, entry)
         case SessionRewind(todos=todos, omitted=omitted) | ViewerRestore(todos=todos, omitted=omitted):
             return _without_returned(unlisted, todos, omitted)
-        case TurnStart() if old is not None and new is None:
-            return ()  # with the plan that was finished
         case ViewerDismiss(content=content):
             kept = tuple(item for item in unlisted if item.content != content)
             return unlisted if len(kept) == len(unlisted) else kept

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from gettext import NullTranslations
-from hashlib import blake2s
 from typing import Final
 from urllib.parse import urlencode
 
@@ -39,7 +38,7 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
     session, children = family.session, family.children
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
-        key=blake2s(session.id.encode(), digest_size=8).hexdigest(),
+        key=labels.dom_key(session.id),
         session=session.id,
         url=session_url(root, session.id, kept),
         title=session.title or session.id,

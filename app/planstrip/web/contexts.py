@@ -117,9 +117,10 @@ class Link:
 class Head:
     """The session's name and state in the page's top bar; `tab` is the name for the browser's tab.
 
-    `parent`: the session that delegated to this one.
+    `key` names it as the board does; `parent`: the session that delegated to this one.
     """
 
+    key: str
     title: str
     tab: str
     agent: str | None

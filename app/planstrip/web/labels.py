@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from gettext import NullTranslations
+from hashlib import blake2s
 from typing import Final, assert_never
 
 from planstrip.events import Status
@@ -46,6 +47,7 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int,
     outline = standing.outline
     state = state_of(standing.condition, standing.updated_at, now_ms)
     return Head(
+        key=dom_key(session_id),
         title=outline.label or session_id,
         tab=_tab(outline.label or session_id, state, standing.counts),
         agent=agent_name(outline.agent),
@@ -55,6 +57,11 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int,
         updated=iso(standing.updated_at) if standing.position else "",
         parent=parent,
     )
+
+
+def dom_key(session_id: str) -> str:
+    """For DOM ids, and for what a browser keeps: an id may have any character."""
+    return blake2s(session_id.encode(), digest_size=8).hexdigest()
 
 
 def _tab(title: str, state: State, counts: Counts) -> str:

@@ -50,13 +50,15 @@ class Kind(Generic[V]):
 class Topic(Generic[V]):
     """What is watched. `read` gives its view, from the last one where there is one: the same when nothing changed.
 
-    `reread` does so with each heartbeat, where the view depends on the clock. `hears_all`: it depends on every session.
-    A session's topic is named by its id; as no id has a slash, other topics' names begin with one.
+    `reread` does so with each heartbeat, where the view depends on the clock; `heard_at` tells the last event's time
+    (ms, UTC; 0 where there is no one session to tell it of). `hears_all`: it depends on every session. A
+    session's topic is named by its id; as no id has a slash, other topics' names begin with one.
     """
 
     name: str
     read: Callable[[V | None], V]
     reread: Callable[[V | None], V]
+    heard_at: Callable[[V], int]
     hears_all: bool = False
 
 
@@ -178,7 +180,7 @@ class Hub:
 
     def session(self, session: str) -> Topic[View]:
         read = SessionReader(self.engine, self.clock, self._kin, session)
-        return Topic(session, read, partial(read, is_family_due=True))
+        return Topic(session, read, partial(read, is_family_due=True), lambda view: view.standing.updated_at)
 
     async def frames(self, topic: Topic[V], kind: Kind[V], after: int) -> AsyncIterator[bytes]:
         """The first frame at once, then each that changes something for this viewer, heartbeats between."""
@@ -200,7 +202,7 @@ class Hub:
                     is_first = False
                     yield frame
                 elif channel.beats > beats:
-                    yield heartbeat(base.position)
+                    yield heartbeat(base.position, topic.heard_at(channel.view))
                 beats = channel.beats
                 if turned is channel.turned:
                     await turned.wait()
@@ -236,9 +238,9 @@ class Hub:
             self._channels[session].wake()
 
 
-def heartbeat(position: int) -> bytes:
-    """Named, so that page code sees it: a comment never reaches it."""
-    return f"event: heartbeat\ndata: {position}\n\n".encode()
+def heartbeat(position: int, heard_at: int) -> bytes:
+    """Named, so that page code sees it: a comment never reaches it. `heard_at`: the last event's time (ms, UTC)."""
+    return f"event: heartbeat\ndata: {position} {heard_at}\n\n".encode()
 
 
 def sse(data: str, *, position: int, event: str | None = None) -> bytes:

@@ -91,7 +91,9 @@ def past_page(request: Request, session: str, position: int) -> Response:
         past=past_bar(root, session, standing, stops, dict(request.query_params), tr),
     )
     answer = html(parts, "session/show.html", lang, page)
-    answer.headers["HX-Push-Url"] = past_url(root, session, position, lang)  # the slider asks for a stop by its number
+    if "hx-request" in request.headers and "hx-history-restore-request" not in request.headers:
+        how = "HX-Replace-Url" if "play" in request.query_params else "HX-Push-Url"  # a replay is one step back
+        answer.headers[how] = past_url(root, session, position, lang)  # the slider asks for a stop by its number
     return answer
 
 

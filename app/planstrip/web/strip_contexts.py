@@ -1,6 +1,6 @@
 """What the strip's templates are given: the list, what is told beside it, and what a person can do there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,13 +14,13 @@ Weight: TypeAlias = Literal["plain", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`worked` is how long, in words; `row` the position of the row where its status last changed; None: not told."""
+    """`worked` is how long, in words; `place` leads to where its status last changed; None: not told."""
 
     status: Status
     status_label: str
     content: str
     worked: str | None = None
-    row: int | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,14 @@ class TurnNote:
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """Where a person acts on the standing plan, or takes it with them."""
+    """Where a person acts on the standing plan, or takes it with them; `past`: the page as of a position."""
 
     dismiss_url: str
     retire_url: str
     markdown_url: str
     json_url: str
     past_url: str
+    past: Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)

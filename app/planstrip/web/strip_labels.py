@@ -1,13 +1,13 @@
 """What a reader is told of the standing plan: its list, how certain it is, and what they can do about it. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from gettext import NullTranslations
 from typing import assert_never
 
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.outline import Outline
 from planstrip.plan.revisions import last_moved
-from planstrip.plan.rows import Window
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing, View
 from planstrip.web.labels import counts_header, meter, status_label
@@ -41,13 +41,13 @@ def strip(
     standing, plan = view.standing, view.standing.plan
     if plan is None:
         return None
-    times, rows = worked or {}, _rows(view.window)
+    times, places = worked or {}, _places(view, acts.past if acts else None)
     return Strip(
         position=plan.position,
         since=iso(plan.time),
         header=counts_header(plan.counts, tr),
         items=[
-            Item(todo.status, status_label(todo.status, tr), content, times.get(content), rows.get(content))
+            Item(todo.status, status_label(todo.status, tr), content, times.get(content), places.get(content))
             for todo in plan.todos
             if (content := todo.content)
         ],
@@ -69,19 +69,26 @@ def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) 
     return None if standing.plan else unlisted(standing.unlisted, acts.dismiss_url if acts else None, tr)
 
 
-def _rows(window: Window) -> dict[str, int]:
-    """For each to-do the row in which its status last changed, where that is on the page."""
+def _places(view: View, past: Callable[[int], str] | None) -> dict[str, str]:
+    """For each to-do where its status last changed: its row, or the page of then where that row is not on this one."""
+    window = view.window
     rows = {row.revision.position: row.position for row in (*window.rows, *window.late) if row.revision}
     moved = last_moved(window.revisions)
-    return {content: rows[position] for content, position in moved.items() if position in rows}
+    found = {content: f"#row-{rows[position]}" for content, position in moved.items() if position in rows}
+    if past is None:
+        return found
+    return {content: past(position) for content, position in moved.items()} | found
 
 
 def notes(standing: Standing, tr: NullTranslations) -> list[Note]:
     """What makes the plan less than certain, the weightiest first; none for a fresh plan of a running turn."""
-    freshness = standing.freshness
+    freshness, dropped = standing.freshness, len(standing.unlisted)
+    waits = standing.outline.waits_for
     return [
+        *([Note(tr.gettext("waits for %(what)s") % {"what": waits}, "warning")] if waits else []),
         *_turn_notes(standing.outline, standing.counts, freshness, tr),
         *([Note(tr.gettext("a write was refused"), "warning")] if freshness.is_refused else []),
+        *([Note(tr.gettext("%(count)d dropped") % {"count": dropped}, "warning")] if dropped else []),
         *_age_notes(freshness, tr),
     ]
 
@@ -110,6 +117,7 @@ def acts(root: str, session: str, standing: Standing, lang: str) -> Acts:
         retire_url=act_url(root, session, "retire", lang),
         markdown_url=plan_url(root, session, "plan.md"),
         json_url=plan_url(root, session, "plan"),
+        past=partial(past_url, root, session, lang=lang),
         past_url=past_url(root, session, standing.plan.position if standing.plan else standing.position, lang),
     )
 

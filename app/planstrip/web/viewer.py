@@ -28,7 +28,7 @@ async def dismiss_form(request: Request) -> Response:
     content = await run_in_threadpool(_unlisted, parts, session, form.get("item", [""])[0])
     if content is not None:
         with suppress(Conflict):  # another window was faster
-            await dismiss(parts.writer, session, check_data("viewer/dismiss", {"content": content}))
+            await dismiss(parts.writer, session, check_data("viewer/dismiss", {"content": content, "by": BY}))
     return _done(request, session)
 
 
