@@ -61,8 +61,10 @@ ARROWS: Final[dict[str, set[str]]] = {
     "progress": LOG | {"intake"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
+    "snapshot": LOG | {"intake", "web", "snapshot"},
     "status": {"settings", "errors", "paths"},
     "acp": {"intake", "transcripts"},
+    "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
 MAY_IMPORT_ALL: Final = {"main", "cli", "serving", "demo", "__main__", "__init__"}

@@ -180,6 +180,27 @@ def status(
 
 
 @app.command()
+def snapshot(
+    source: Annotated[str, typer.Argument(help="A transcript, a folder of them, or a session's page: http://….")],
+    all_rows: Annotated[bool, typer.Option("--all", help="Every tool row, not the newest plan row alone.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="The record after every write, and at the end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    lang: Annotated[str, typer.Option(help="en or zh; never the machine's own.")] = "en",
+    name: Annotated[str | None, typer.Option(help="The record's name [the file's].", show_default=False)] = None,
+    check: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Compare with the records in this folder.", show_default=False)
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Rewrite the records in --check DIR.")] = False,
+) -> None:
+    """Print what the panel shows of a session, as a text record to keep and compare."""
+    from planstrip.snapshot.run import run_snapshot
+    from planstrip.snapshot.taking import Look
+
+    look = Look(lang, all_rows, steps, as_json)
+    raise typer.Exit(run_snapshot(source, look, name=name, folder=check, is_update=update))
+
+
+@app.command()
 def migrate(database_url: Database = None) -> None:
     """Bring the database's schema to this program's (serve does it by itself)."""
     from planstrip.db import open_engine, prepare

@@ -6,11 +6,21 @@ import pytest
 from playwright.sync_api import Page
 
 from planstrip.demo import steps
+from planstrip.intake.imports import import_paths
 from planstrip.paths import fixtures_dir
+from planstrip.snapshot.taking import Look, take
 from tests.browser.record import STRIP, field, record, wait_live
 from tests.running import Panel, new_session, serving, todos
 
 PARALLEL = "梳理需求=c 实现_fixture_样本=i 跑后台构建=i 浏览器验收=p"
+SAMPLES = [  # each with a plan that stands at its end, and no character that a record escapes
+    "claude-code/todowrite-v2.0.76-subagents/main.jsonl",
+    "codex/interrupted-and-resumed.rollout.jsonl",
+    "deepseek-harness/real-parallel-multi-turn.jsonl",
+    "gemini-cli/write_todos-session.jsonl",
+    "kimi/wire.jsonl",
+    "qwen-code/todo_write-session.jsonl",
+]
 SNAPSHOT = Path(__file__).parents[1] / "snapshots" / "parallel-plan.txt"
 
 
@@ -38,6 +48,14 @@ def test_the_recorded_fixture_ends_in_the_same_plan(page: Page, shared_panel: Pa
     assert shared_panel.append(session, *recorded).status_code == 201
     page.goto(f"{shared_panel.url}/sessions/{session}")
     assert record(page).splitlines()[4:] == SNAPSHOT.read_text(encoding="utf-8").splitlines()[4:]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_page_and_the_snapshot_command_tell_the_same(page: Page, shared_panel: Panel, sample: str) -> None:
+    path = fixtures_dir() / sample
+    [report] = import_paths(shared_panel.parts.writer, [path]).files
+    page.goto(f"{shared_panel.url}/sessions/{report.session}?lang=zh")
+    assert [record(page)] == list(take(str(path), Look("zh")).records.values())
 
 
 def test_the_same_in_chinese(page: Page, shared_panel: Panel) -> None:

@@ -1,0 +1,125 @@
+"""A record holds what the page shows, field by field, and every value comes whole out of its line."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planstrip.events import Entry, SessionRewind, ToolCall, TurnStart
+from planstrip.snapshot.layout import dumped, escape, is_json, is_text, json_of, text_of
+from planstrip.snapshot.record import final_record, steps
+from planstrip.web.languages import translations
+from tests import logs
+from tests.logs import entries, log
+
+EN = translations("en")
+
+
+def text(found: list[Entry], lang: str = "en") -> str:
+    return text_of(final_record(found, translations(lang)))
+
+
+def unescape(value: str) -> str:
+    short = {"\\\\": "\\", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
+    return re.sub(r"\\(?:u[0-9a-f]{4}|.)", lambda found: short.get(found[0]) or chr(int(found[0][2:], 16)), value)
+
+
+def test_without_a_row_the_strip_stands_alone() -> None:
+    assert (
+        text(log("W[a=c,b=i]")) == "panel=1 completed\u2002·\u20021 in progress\nitem=completed a\nitem=in_progress b\n"
+    )
+
+
+@pytest.mark.parametrize("told", ["T+", "W[]", "W[a=c] > T+"])
+def test_without_a_plan_there_is_nothing(told: str) -> None:
+    assert text(log(told)) == ""
+
+
+def test_in_chinese() -> None:
+    assert text(log("W[a=p]"), "zh") == "panel=1 待处理\nitem=pending a\n"
+
+
+def test_every_write_is_a_step_and_the_end_another() -> None:
+    found = steps(log("T+ > W[a=i] > T! > T+ > W[a=c] > T+"), EN)
+    assert [(step.event, step.record.items) for step in found] == [
+        ("todo/write", (("in_progress", "a"),)),
+        ("todo/write", (("completed", "a"),)),
+        ("end", ()),
+    ]
+
+
+@given(logs.logs, st.booleans())
+def test_the_last_step_is_the_record_of_the_whole(found: list[Entry], has_all_rows: bool) -> None:
+    whole = final_record(found, EN, has_all_rows=has_all_rows)
+    assert steps(found, EN, has_all_rows=has_all_rows)[-1].record == whole
+
+
+@given(logs.logs)
+def test_a_step_is_the_record_of_the_log_up_to_there(found: list[Entry]) -> None:
+    written = [
+        at
+        for at, entry in enumerate(found, 1)
+        if type(entry.event).__name__ in ("TodoWrite", "SessionRewind", "ViewerRetire", "ViewerRestore")
+    ]
+    assert [step.record for step in steps(found, EN)[:-1]] == [final_record(found[:at], EN) for at in written]
+
+
+def test_a_rewound_row_and_turn_are_marked() -> None:
+    found = entries(
+        [
+            TurnStart(1, "Do"),
+            ToolCall("a", "bash", '{"command": "ls"}'),
+            TurnStart(2),
+            ToolCall("b", "bash", '{"command": "rm"}'),
+            SessionRewind(2),
+        ]
+    )
+    assert text_of(final_record(found, EN, has_all_rows=True)).splitlines() == [
+        *("turn=Turn 1", "prompt=Do", "mark=interrupted", "row=bash", "title=Run", "summary=ls", "state=stopped"),
+        *("turn=Turn 2", "mark=rewound", "row=bash", "title=Run", "summary=rm", "state=running", "mark=rewound"),
+    ]
+
+
+# Values in their lines
+
+
+@given(st.text())
+def test_a_value_is_one_line_and_comes_back_whole(value: str) -> None:
+    escaped = escape(value)
+    assert len(escaped.splitlines()) <= 1
+    assert not escaped.endswith((" ", "\t", "\u3000"))
+    assert unescape(escaped) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "escaped"),
+    [
+        ("C:\\new", r"C:\\new"),
+        ("a\nitem=pending b", r"a\nitem=pending b"),
+        ("\x1b[31m", r"\u001b[31m"),
+        ("a\u202eb", r"a\u202eb"),
+        ("a\u2028b\x85", r"a\u2028b\u0085"),
+        ("a ", r"a\u0020"),
+        ("👩‍👩‍👧 修复", "👩‍👩‍👧 修复"),
+        ("\ud83d", "\ufffd"),
+    ],
+)
+def test_what_could_break_a_line_or_hide_in_it_is_written_out(value: str, escaped: str) -> None:
+    assert escape(value) == escaped
+
+
+@given(logs.logs, st.booleans(), st.booleans())
+def test_text_and_json_tell_the_same_and_are_known_again(
+    found: list[Entry], has_all_rows: bool, has_steps: bool
+) -> None:
+    shown = (steps if has_steps else final_record)(found, EN, has_all_rows=has_all_rows)
+    as_text, as_json = text_of(shown), dumped(json_of(shown))
+    assert is_text(as_text)
+    assert is_json(as_json)
+    assert as_text.encode().decode() == as_text
+    contents = [line.partition(" ")[2] for line in as_text.split("\n") if line.startswith("item=")]
+    value = json.loads(as_json)
+    told = [item["content"] for part in value.get("steps", [value]) for item in part.get("items", [])]
+    assert [unescape(content) for content in contents] == told
