@@ -33,6 +33,22 @@ def test_it_carries_what_the_program_needs_and_no_tests(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "app/"))]
 
 
+def test_pytest_finds_its_fixture_by_an_entry_point(wheel: Path, tmp_path: Path) -> None:
+    """Installed anywhere, with its metadata beside it, it is loaded without being named."""
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    points = next(tmp_path.glob("*.dist-info/entry_points.txt")).read_text(encoding="utf-8")
+    assert "[pytest11]\nplanstrip = planstrip.pytest_plugin\n" in points
+    program = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from importlib.metadata import distribution;"
+        "[point] = distribution('planstrip').entry_points.select(group='pytest11');"
+        "print(point.load().planstrip_snapshot.__doc__, sys.modules[point.module].__file__)"
+    )
+    run = subprocess.run(
+        (sys.executable, "-c", program, str(tmp_path)), check=True, capture_output=True, text=True, timeout=60
+    )
+    assert str(tmp_path) in run.stdout
+
+
 def test_it_runs_inside_a_folder_that_has_an_app_package_of_its_own(wheel: Path, tmp_path: Path) -> None:
     installed, elsewhere = tmp_path / "installed", tmp_path / "elsewhere"
     zipfile.ZipFile(wheel).extractall(installed)
