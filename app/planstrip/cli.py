@@ -183,7 +183,9 @@ def status(
 def snapshot(
     source: Annotated[str, typer.Argument(help="A transcript, a folder of them, or a session's page: http://….")],
     all_rows: Annotated[bool, typer.Option("--all", help="Every tool row, not the newest plan row alone.")] = False,
-    steps: Annotated[bool, typer.Option("--steps", help="The record after every write, and at the end.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="After every write, and at the end; with --all the rows in between.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     lang: Annotated[str, typer.Option(help="en or zh; never the machine's own.")] = "en",
     name: Annotated[str | None, typer.Option(help="The record's name [the file's].", show_default=False)] = None,

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planstrip.events import Entry, SessionRewind, ToolCall, TurnStart
+from planstrip.events import (
+    Entry,
+    SessionRewind,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnStart,
+    ViewerRestore,
+    ViewerRetire,
+)
 from planstrip.snapshot.layout import dumped, escape, is_json, is_text, json_of, text_of
 from planstrip.snapshot.record import final_record, steps
 from planstrip.web.languages import translations
@@ -15,6 +25,7 @@ from tests import logs
 from tests.logs import entries, log
 
 EN = translations("en")
+WRITES = (TodoWrite, SessionRewind, ViewerRestore, ViewerRetire)
 
 
 def text(found: list[Entry], lang: str = "en") -> str:
@@ -50,20 +61,35 @@ def test_every_write_is_a_step_and_the_end_another() -> None:
     ]
 
 
-@given(logs.logs, st.booleans())
-def test_the_last_step_is_the_record_of_the_whole(found: list[Entry], has_all_rows: bool) -> None:
-    whole = final_record(found, EN, has_all_rows=has_all_rows)
-    assert steps(found, EN, has_all_rows=has_all_rows)[-1].record == whole
-
-
 @given(logs.logs)
 def test_a_step_is_the_record_of_the_log_up_to_there(found: list[Entry]) -> None:
-    written = [
-        at
-        for at, entry in enumerate(found, 1)
-        if type(entry.event).__name__ in ("TodoWrite", "SessionRewind", "ViewerRetire", "ViewerRestore")
-    ]
-    assert [step.record for step in steps(found, EN)[:-1]] == [final_record(found[:at], EN) for at in written]
+    written = [at for at, entry in enumerate(found, 1) if isinstance(entry.event, WRITES)]
+    told = [step.record for step in steps(found, EN)]
+    assert told == [final_record(found[: _answered(found, at)], EN) for at in written] + [final_record(found, EN)]
+
+
+def _answered(found: list[Entry], at: int) -> int:
+    """Past the results of the write before `at` that stand right behind it."""
+    call = getattr(found[at - 1].event, "call_id", None)
+    while at < len(found) and isinstance(result := found[at].event, ToolResult) and result.call_id == call:
+        at += 1
+    return at
+
+
+def test_a_rows_step_holds_what_it_brought_with_its_own_result() -> None:
+    found = entries(
+        [
+            *(TurnStart(1), ToolCall("a", "bash", '{"command": "ls"}'), ToolCall("b", "todo_write", '{"todos": []}')),
+            *(TodoWrite((Todo("x", "pending"),), "b"), ToolResult("b", False, "Updated"), ToolResult("a", False, "y")),
+            *(TurnStart(2), ToolCall("c", "bash", '{"command": "rm"}')),
+        ]
+    )
+    first, end = (text_of(step.record).splitlines() for step in steps(found, EN, has_all_rows=True))
+    ls, strip = ["row=bash", "title=Run", "summary=ls"], ["panel=1 pending", "item=pending x"]
+    plan = ["row=todo_write", "title=Update to-do list", "summary=Cleared", "state=ok"]
+    assert first == ["turn=Turn 1", *ls, "state=running", *plan, *strip]
+    second = ["turn=Turn 2", "row=bash", "title=Run", "summary=rm", "state=running"]
+    assert end == ["turn=Turn 1", "mark=interrupted", *ls, "state=ok", *second, *strip]
 
 
 def test_a_rewound_row_and_turn_are_marked() -> None:

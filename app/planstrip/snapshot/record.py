@@ -1,15 +1,15 @@
 """What a session's page shows, field by field, made from the page's own labels (spec.md §7). Pure: no clock."""
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from gettext import NullTranslations
 from typing import Final
 
-from planstrip.events import Entry, Event, SessionRewind, TodoWrite, ViewerRestore, ViewerRetire
-from planstrip.plan.rows import Row, RowState, Turn, Window
+from planstrip.events import Entry, Event, SessionRewind, TodoWrite, ToolResult, ViewerRestore, ViewerRetire
+from planstrip.plan.rows import Builder, Row, RowState, Turn, Window
 from planstrip.plan.tools import plan_of
-from planstrip.plan.view import View, advance
+from planstrip.plan.view import Standing, View, stand
 from planstrip.web import labels, strip_labels
 
 # The writes that a step follows, as time travel stops at them: by their type in the log.
@@ -70,41 +70,73 @@ class Step:
 
 
 def final_record(entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False) -> Record:
-    return _record(advance(_START, entries), tr, has_all_rows=has_all_rows)
+    page = _Page()
+    page.take(entries)
+    return page.record(tr, 0 if has_all_rows else None)
 
 
 def steps(entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False) -> list[Step]:
-    """The record after every write, and the one at the end."""
-    found, view, since = list[Step](), _START, list[Entry]()
+    """The record after every write, and the one at the end. All rows are those that the step brought or changed."""
+    found, page = list[Step](), _Page()
+    for event, run in _runs(entries):
+        since = page.standing.position
+        page.take(run)
+        found.append(Step(event, page.record(tr, since if has_all_rows else None)))
+    return found
+
+
+def _runs(entries: Iterable[Entry]) -> Iterator[tuple[str, list[Entry]]]:
+    """The entries up to each write, with its call's result where that comes next; last those after the last write."""
+    run, write, call = list[Entry](), None, None
     for entry in entries:
-        since.append(entry)
-        write = WRITES.get(type(entry.event))
-        if write is not None:
-            view, since = advance(view, since), []
-            found.append(Step(write, _record(view, tr, has_all_rows=has_all_rows)))
-    return [*found, Step(END, _record(advance(view, since), tr, has_all_rows=has_all_rows))]
+        event = entry.event
+        if write is not None and not (isinstance(event, ToolResult) and event.call_id == call):
+            yield write, run
+            run, write = [], None
+        run.append(entry)
+        if type(event) in WRITES:
+            write, call = WRITES[type(event)], event.call_id if isinstance(event, TodoWrite) else None
+    if write is not None:
+        yield write, run
+        run = []
+    yield END, run
 
 
-_START: Final = View(window=Window(size=sys.maxsize))
+@dataclass(slots=True)
+class _Page:
+    """Folded forward in place, with every row: a view made anew at each of many writes would cost their square."""
+
+    standing: Standing = field(default_factory=Standing)
+    rows: Builder = field(default_factory=lambda: Builder(Window(size=sys.maxsize)))
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        self.standing = stand(self.rows.taking(entries), self.standing)
+
+    def record(self, tr: NullTranslations, since: int | None) -> Record:
+        """With every row and turn that changed after the position `since`, or with the newest plan row alone."""
+        strip = strip_labels.strip(View(self.standing), tr)
+        newest = self.newest_plan_row() if since is None else None
+        return Record(
+            row=None if newest is None else _row(newest, tr),
+            turns=None if since is None else tuple(_turns(self.rows.window().turns, since, tr)),
+            panel=strip.header if strip else None,
+            items=tuple((item.status, item.content) for item in strip.items) if strip else (),
+        )
+
+    def newest_plan_row(self) -> Row | None:
+        newest_first = (
+            row for turn in reversed(self.rows.turns) for row in reversed(self.rows.rows[turn.position].values())
+        )
+        return next((row for row in newest_first if plan_of(row.call) is not None), None)
 
 
-def _record(view: View, tr: NullTranslations, *, has_all_rows: bool) -> Record:
-    strip = strip_labels.strip(view, tr)
-    plan_rows = (row for row in reversed(view.window.rows) if plan_of(row.call) is not None)
-    newest = None if has_all_rows else next(plan_rows, None)
-    return Record(
-        row=None if newest is None else _row(newest, tr),
-        turns=tuple(_turn(turn, tr) for turn in view.window.turns) if has_all_rows else None,
-        panel=strip.header if strip else None,
-        items=tuple((item.status, item.content) for item in strip.items) if strip else (),
-    )
-
-
-def _turn(turn: Turn, tr: NullTranslations) -> TurnRecord:
-    shown = labels.turn(turn, tr)
-    found = tuple(_row(row, tr) for row in turn.rows)
-    marks = _marks(interrupted=shown.is_interrupted, rewound=shown.is_rewound)
-    return TurnRecord(shown.label, shown.prompt, marks, found)
+def _turns(turns: Iterable[Turn], since: int, tr: NullTranslations) -> Iterator[TurnRecord]:
+    for turn in turns:
+        changed = tuple(_row(row, tr) for row in turn.rows if row.changed > since)
+        if changed or turn.changed > since:
+            shown = labels.turn(replace(turn, rows=()), tr)
+            marks = _marks(interrupted=shown.is_interrupted, rewound=shown.is_rewound)
+            yield TurnRecord(shown.label, shown.prompt, marks, changed)
 
 
 def _row(row: Row, tr: NullTranslations) -> RowRecord:
