@@ -188,7 +188,9 @@ def snapshot(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     lang: Annotated[str, typer.Option(help="en or zh; never the machine's own.")] = "en",
-    name: Annotated[str | None, typer.Option(help="The record's name [the file's].", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The record's name, in place of the file's.", show_default=False)
+    ] = None,
     check: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with the records in this folder.", show_default=False)
     ] = None,
