@@ -121,3 +121,9 @@ def test_an_event_that_the_door_refuses_is_named_by_its_line(tmp_path: Path) -> 
 def test_an_event_of_a_later_vocabulary_shows_nothing(tmp_path: Path) -> None:
     path = events(tmp_path / "log.jsonl", write(a="pending"), {"type": "later/type", "data": {"x": 1}})
     assert record(path) == "panel=1 pending\nitem=pending a\n"
+
+
+def test_a_mark_of_utf_8_at_the_start_and_blank_lines_are_no_events(tmp_path: Path) -> None:
+    path = events(tmp_path / "log.jsonl", write(a="pending"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() + b"\r\n\n")
+    assert record(path) == "panel=1 pending\nitem=pending a\n"

@@ -72,3 +72,11 @@ def test_where_nothing_can_be_written_it_says_which_file(tmp_path: Path) -> None
     (tmp_path / "kept").write_text("a file", encoding="utf-8")
     with pytest.raises(UnusableSettings, match=r"kept.a\.txt"):
         Shelf(tmp_path / "kept", ".txt").update({"a": PANEL})
+
+
+def test_of_json_files_only_a_record_can_be_one_too_many(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, ".json", "")
+    shelf.update({"a": '{"panel": "1 pending", "items": []}\n', "old": '{"turns": []}\n'})
+    for name, text in (("package", '{"title": "x", "version": 1}'), ("list", "[]"), ("torn", "{")):
+        shelf.path(name).write_text(text, encoding="utf-8")
+    assert shelf.stale({"a": ""}) == [shelf.path("old")]

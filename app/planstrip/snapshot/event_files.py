@@ -1,6 +1,7 @@
 """Files of events: one a line, `{type, data, time?, key?}`, as `POST …/events` takes them and `GET` gives them."""
 
 import json
+import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,7 @@ _ALONE: Final = {*DERIVED, "viewer/retire"}  # made complete from the log before
 
 def is_event_file(path: Path) -> bool:
     """Told by its first line that is not blank."""
-    if path.suffix not in SUFFIXES or not path.is_file():
+    if path.suffix not in SUFFIXES or not os.path.isfile(path):
         return False
     try:
         with path.open("rb") as file:
@@ -50,7 +51,7 @@ def append_events(writer: Writer, session: str, path: Path) -> None:
 
 
 def _drafts(path: Path) -> Iterator[Draft]:
-    lines = path.read_bytes().decode().split("\n")
+    lines = path.read_bytes().decode("utf-8-sig").split("\n")
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield check_event(_sent(parse(line, f"line {number}")), f"line {number}")

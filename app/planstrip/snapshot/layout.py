@@ -19,6 +19,7 @@ FIELDS: Final = (
     *("step", "turn", "prompt", "mark", "row", "title", "summary", "suffix", "state", "dropped"),
     *("panel", "item"),
 )
+KEYS: Final = {"row", "title", "summary", "suffix", "panel", "items", "turns", "steps"}
 
 _ESCAPED: Final = re.compile(
     r"[\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\s(?=\Z)",
@@ -63,7 +64,7 @@ def is_json(text: str) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and set(value) <= {*FIELDS, "items", "turns", "steps"}
+    return isinstance(value, dict) and set(value) <= KEYS
 
 
 def escape(text: str) -> str:
