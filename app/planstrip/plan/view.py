@@ -104,12 +104,33 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
         told, asked = standing.freshness.calls_until_told, standing.freshness.asked
     if last is None:
         return old
-    return replace(_counting(standing, calls), position=last.position, updated_at=last.time)
+    return _counting(standing, calls, last)
 
 
-def _counting(standing: Standing, calls: int) -> Standing:
+def _counting(standing: Standing, calls: int, head: Entry | None = None) -> Standing:
     counted = _counted(standing, calls)
-    return standing if counted is standing.freshness else replace(standing, freshness=counted)
+    if head is None and counted is standing.freshness:
+        return standing
+    return _moved(standing, counted, standing.strip_changed, head)
+
+
+def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: Entry | None = None) -> Standing:
+    """As `dataclasses.replace` would, in a quarter of its time: every write comes by here three times."""
+    return Standing(
+        head.position if head else old.position,
+        head.time if head else old.updated_at,
+        old.plan,
+        old.outline,
+        old.plan_changed,
+        strip_changed,
+        old.head_changed,
+        old.condition_since,
+        old.unlisted,
+        freshness,
+        old.plans,
+        old.timeline_changed,
+        old.timeline_until,
+    )
 
 
 def _counted(standing: Standing, calls: int) -> Freshness:
@@ -123,9 +144,8 @@ def _row_step(old: Standing, calls: int, entry: Entry) -> Standing:
     freshness = freshness_fold.step(counted, old.plan, old.plan, entry, was_open=True)
     if freshness is old.freshness:
         return old
-    if old.plan is None or freshness.told == counted.told:
-        return replace(old, freshness=freshness)
-    return replace(old, freshness=freshness, strip_changed=entry.position)
+    is_told = old.plan is not None and freshness.told != counted.told
+    return _moved(old, freshness, entry.position if is_told else old.strip_changed)
 
 
 def _step(old: Standing, entry: Entry) -> Standing:
