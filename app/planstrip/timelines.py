@@ -14,7 +14,7 @@ from planstrip.plan.view import Standing
 from planstrip.tables import events
 
 TURNS: Final = ("turn/start", "turn/end", "turn/resume")
-MAX_SETTERS: Final = 500
+MAX_SETTERS: Final = 64  # each is folded and drawn again for every page, and every write that is watched
 MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
 MAX_TURN_EVENTS: Final = 1_000  # of each type
 WAIT_REACH: Final = 8  # a `turn/wait`, which has no mark, stands that close before the event that ends it
