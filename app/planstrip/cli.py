@@ -98,13 +98,15 @@ def import_(paths: Paths, database_url: Database = None) -> None:
 def watch(
     paths: Annotated[list[Path] | None, typer.Argument(help="Transcript files, or folders of them.")] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only this agent's; may be given several times.")] = None,
+    path: Annotated[list[Path] | None, typer.Option(help="As PATHS; may be given several times.")] = None,
     database_url: Database = None,
 ) -> None:
     """Import agents' transcripts and follow them as they grow: those named, or every known agent's on this machine."""
     from planstrip.progress import run_watch
     from planstrip.transcribing import folders_of
 
-    raise typer.Exit(run_watch(_database(database_url), paths or folders_of(agent or [])))
+    named = [*(paths or []), *(path or [])]
+    raise typer.Exit(run_watch(_database(database_url), named or folders_of(agent or [])))
 
 
 @app.command()

@@ -69,3 +69,9 @@ def test_what_is_large_without_a_long_text_is_kept_as_text() -> None:
 def test_what_is_large_all_over_keeps_whose_it_is() -> None:
     raw = json.dumps({"session_id": "a", "junk": list(range(1_000_000))}).encode()
     assert part(raw) == {"session_id": "a"}
+
+
+def test_a_number_beyond_all_numbers_is_sent_as_none() -> None:
+    assert good_part(b'{"session_id": "a", "tool_response": {"n": 1e999, "m": 1.5}}') == (
+        b'{"session_id":"a","tool_response":{"n":null,"m":1.5}}'
+    )

@@ -278,7 +278,30 @@ def test_ten_megabytes_of_output_are_taken_in_time(home: Home, panel: Panel) -> 
     home.hook(prompt("one"))
     took = home.hook(ran("make", "a line of output\n" * 600_000))
     assert took < IN_TIME_S
+    end = time.monotonic() + 20
+    while len(panel.events(SESSION)) < 4:  # a busy machine reads on when the agent has been let go
+        assert time.monotonic() < end
+        time.sleep(0.05)
     result = panel.events(SESSION)[3]["data"]
     assert result["text"].startswith("a line of output\n")
     assert "trimmed" in result["text"]
     assert len(result["text"]) < 20_000
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.5])
+def test_a_payload_that_comes_late_holds_nobody_and_is_not_lost(home: Home, panel: Panel, late_s: float) -> None:
+    first, rest = json.dumps(prompt("one")).encode().split(b",", 1)
+    command = [sys.executable, "-m", "planstrip", "hook", "claude-code"]
+    started = time.monotonic()
+    with subprocess.Popen(command, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(first)
+        process.stdin.flush()
+        assert process.wait(30) == 0
+        assert time.monotonic() - started < IN_TIME_S
+        time.sleep(late_s)
+        process.stdin.write(b"," + rest)
+    end = time.monotonic() + 20
+    while types(panel) != ["session/start", "turn/start"]:
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -107,3 +107,13 @@ def test_a_key_is_the_records_number_or_its_place() -> None:
 def test_rows_of_chunks_and_unknown_records_are_passed_over() -> None:
     chunks = {"type": "tool-call-chunks", "seq0": 3, "data": {"name": "todo_write", "args": ["{"]}}
     assert adapted(chunks, {"type": "team/task", "data": {}}, {"type": 5}, {}, HEADER) == []
+
+
+def test_the_very_same_record_counts_once_and_another_under_its_number_does_not() -> None:
+    first, second = TURN | {"seq": 1}, write("a") | {"seq": 2}
+    events = adapted(first, user("Go"), second, first, second, write("b") | {"seq": 2})
+    assert [(event.type, event.key) for event in events] == [
+        ("turn/start", "dsh:1"),
+        ("todo/write", "dsh:2"),
+        ("todo/write", "dsh:2"),
+    ]

@@ -17,7 +17,7 @@ def good_part(raw: bytes) -> bytes | None:
     """The payload as strict JSON, of bounded size; None when no key of it can be read."""
     text = raw.decode(errors="replace")
     try:
-        payload = json.loads(text, strict=False, parse_constant=lambda _: None)
+        payload = json.loads(text, strict=False, parse_constant=lambda _: None, parse_float=_finite)
     except (ValueError, RecursionError):
         payload = _salvage(text)
     if not isinstance(payload, dict) or not payload:
@@ -30,7 +30,7 @@ def good_part(raw: bytes) -> bytes | None:
 
 def _salvage(text: str) -> dict[str, Any]:
     """The whole members at the start of an object that breaks off, with a note of the last one."""
-    decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+    decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None, parse_float=_finite)
     payload: dict[str, Any] = {}
     at = _after(text, 0, "{")
     try:
@@ -47,6 +47,12 @@ def _salvage(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         pass  # here it breaks off
     return payload | {NOTE: {"cut_after": next(reversed(payload))}} if payload else {}
+
+
+def _finite(text: str) -> float | None:
+    """`1e999` is JSON, and no number that may be sent on."""
+    number = float(text)
+    return number if number - number == 0 else None
 
 
 def _after(text: str, at: int, mark: str) -> int:

@@ -4,7 +4,9 @@ The payload is spooled first and sent from there, so that a hook that is killed 
 printed, and the exit code is 0 whatever happens: an agent may take either for an answer.
 """
 
+import contextlib
 import os
+import select
 import sys
 import threading
 import time
@@ -21,6 +23,7 @@ READ_BY_S: Final = 0.15
 READ_AT_LEAST_S: Final = 0.05  # also on a machine that took all of the time to start Python
 START_S: Final = 0.06  # what that takes, where the system does not tell
 LOCK_WAIT_S: Final = 0.05
+LATE_S: Final = 10.0  # for a payload that comes late, or slowly: nobody waits for it
 MAX_STDIN_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -35,7 +38,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str], started: float) -> None:
     deadline = started + BUDGET_S
-    raw = read_all(0, max(started + READ_BY_S, time.monotonic() + READ_AT_LEAST_S))
+    raw, is_whole = read_all(0, max(started + READ_BY_S, time.monotonic() + READ_AT_LEAST_S))
+    if not is_whole and hasattr(os, "fork"):
+        if os.fork():  # the agent goes on; who was forked off waits for the rest
+            return
+        _detach()
+        deadline = time.monotonic() + LATE_S
+        rest, _ = read_all(0, deadline)
+        raw, deadline = raw + rest, time.monotonic() + LATE_S
     panel = Panel(panel_url(os.environ) or DEFAULT_URL, (os.environ.get("PLANSTRIP_TOKEN") or "").strip())
     spool = spool_of(panel.url)
     agent = agent_of(arguments[0]) if arguments else None
@@ -65,26 +75,50 @@ def deliver(spool: Spool, panel: Panel, deadline: float, lock_wait_s: float = 0.
             )
 
 
-def read_all(source: int, deadline: float) -> bytes:
-    """What comes until the end or the deadline: an agent that keeps the pipe open must not hold us."""
+def read_all(source: int, deadline: float) -> tuple[bytes, bool]:
+    """What comes until the end or the deadline, and whether that was the end: an agent may keep the pipe open."""
+    return _read_by_thread(source, deadline) if os.name == "nt" else _read_by_select(source, deadline)
+
+
+def _read_by_select(source: int, deadline: float) -> tuple[bytes, bool]:
+    parts: list[bytes] = []
+    size = 0
+    while size < MAX_STDIN_BYTES:
+        try:
+            ready, _, _ = select.select([source], [], [], max(0.0, deadline - time.monotonic()))
+            part = os.read(source, 1 << 20) if ready else None
+        except OSError:
+            break
+        if part is None:
+            return b"".join(parts), False
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts), True
+
+
+def _read_by_thread(source: int, deadline: float) -> tuple[bytes, bool]:
+    """Where nothing tells whether a pipe has more."""
     parts: list[bytes] = []
 
     def read() -> None:
-        size = 0
-        while size < MAX_STDIN_BYTES:
-            try:
-                part = os.read(source, 1 << 20)
-            except OSError:
-                return
-            if not part:
-                return
-            parts.append(part)
-            size += len(part)
+        with contextlib.suppress(OSError):
+            while sum(map(len, parts)) < MAX_STDIN_BYTES and (part := os.read(source, 1 << 20)):
+                parts.append(part)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(max(0.0, deadline - time.monotonic()))
-    return b"".join(list(parts))
+    return b"".join(list(parts)), not reader.is_alive()
+
+
+def _detach() -> None:
+    """Leave the agent's process group and its pipes: it waits for nobody who holds neither."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(null, stream)
 
 
 def _age_s() -> float:

@@ -28,6 +28,9 @@ def claims(record: Record) -> bool:
     return text_at(record, "type") == "session" and text_at(record, "id") is not None and "version" in record
 
 
+MAX_KNOWN: Final = 100_000  # how far back a record that comes again is known
+
+
 @dataclass(slots=True)
 class DeepseekHarness:
     """Takes a file's records in order. A `turn/start` is held until its prompt, or a record that comes after that."""
@@ -38,6 +41,7 @@ class DeepseekHarness:
     _open: list[str] = field(default_factory=list)  # plan calls of this step without their list, oldest first
     _refused: dict[str, str] = field(default_factory=dict)  # accepted lists that no log may hold: call id -> why
     _keys: Counter[str] = field(default_factory=Counter)
+    _known: dict[int, int] = field(default_factory=dict)  # by `seq`: what stood in the record
 
     @classmethod
     def of(cls, record: Record, _path: Path) -> "DeepseekHarness":
@@ -55,8 +59,10 @@ class DeepseekHarness:
         type_ = text_at(record, "type")
         if type_ is None or type_ == "session":
             return
-        yield from self._release(type_, record)
         adapt = _ADAPTERS.get(type_)
+        if adapt is not None and self._is_repeat(record):
+            return
+        yield from self._release(type_, record)
         event = adapt(self, record) if adapt else None
         if event is not None:
             yield event
@@ -73,6 +79,19 @@ class DeepseekHarness:
                 self._held.data["prompt"] = prompt
         yield self._held
         self._held = None
+
+    def _is_repeat(self, record: Record) -> bool:
+        """A writer that raced, or was copied, wrote the very same record again: it counts once."""
+        seq = whole_at(record, "seq")
+        if seq is None:
+            return False
+        mark = hash(str(record))
+        if self._known.get(seq) == mark:
+            return True
+        self._known[seq] = mark
+        if len(self._known) > MAX_KNOWN:
+            del self._known[next(iter(self._known))]
+        return False
 
     def _event(self, record: Record, type_: str, data: dict[str, object], call_id: str | None = None) -> Adapted:
         seq = whole_at(record, "seq")

@@ -23,7 +23,7 @@ INJECTED: Final = ("<session_context>", "<state_snapshot>")  # the context; what
 
 
 def claims(record: Record) -> bool:
-    return all(text_at(record, key) is not None for key in ("sessionId", "projectHash", "startTime"))
+    return all(text_at(record, key) is not None for key in ("sessionId", "projectHash"))
 
 
 @dataclass(slots=True)
