@@ -51,7 +51,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "refolding": LOG,
     "revising": BASE | {"eventlog", "plan"},
     "projection": BASE | {"eventlog", "plan", "revising", "session_rows", "timelines"},
-    "timelines": BASE | {"eventlog", "plan"},
+    "timelines": BASE | {"lately", "eventlog", "plan"},
     "session_rows": {"events", "plan"},
     "past": BASE | {"eventlog", "plan", "projection", "timelines"},
     "families": BASE | {"plan"},

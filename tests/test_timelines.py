@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from planstrip import past, projection, timelines
 from planstrip.events import Event, TodoWrite, ToolCall, TurnWait, Unknown, decode
+from planstrip.lately import Lately
 from planstrip.plan.timeline import timeline
 from tests.logs import events
 from tests.stores import Store, draft_of, event, opened, turn, write
@@ -79,6 +80,7 @@ def test_what_lies_before_the_oldest_known_turn_is_no_work(store: Store, monkeyp
     with store.reading() as connection:
         everything = projection.view(connection, "a").timeline
         monkeypatch.setattr(timelines, "MAX_TURN_EVENTS", 3)
+        monkeypatch.setattr(timelines, "_LATELY", Lately(0))
         newest = projection.view(connection, "a").timeline
     assert (everything.busy_ms, newest.busy_ms) == (4_000, 2_000)
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, bindparam, select
+from sqlalchemy import URL, Connection, Row, Select, bindparam, select
 
 from planstrip.eventlog import decode_list
 from planstrip.events import EndReason, Entry, TurnEnd, TurnStart, Unknown
+from planstrip.lately import Lately
 from planstrip.marks import PLAN_SETTERS, newest, newest_one
 from planstrip.plan.timeline import Timeline, timeline
 from planstrip.plan.view import Standing
@@ -19,10 +20,21 @@ MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
 MAX_TURN_EVENTS: Final = 1_000  # of each type
 WAIT_REACH: Final = 8  # a `turn/wait`, which has no mark, stands that close before the event that ends it
 CHUNK: Final = 100
+MAX_KEPT_SPANS: Final = 50_000
 
 
 def read_timeline(connection: Connection, session: str, standing: Standing) -> Timeline:
     """The timeline of what stands, as of the last event on which it depends."""
+    plans = standing.plans
+    key = connection.engine.url, session, standing.timeline_changed, standing.timeline_until, plans.number, plans.began
+    kept = _LATELY.get(key)
+    if kept is None:
+        kept = _read(connection, session, standing)
+        _LATELY.put(key, kept, 1 + sum(len(lane.spans) for lane in kept.lanes))
+    return kept
+
+
+def _read(connection: Connection, session: str, standing: Standing) -> Timeline:
     position = standing.timeline_changed
     setters = _setters(connection, session, position)
     if not setters:
@@ -92,3 +104,6 @@ _TIMES: Final = (
 )
 _EVENTS: Final = _TIMES.add_columns(events.c.type, events.c.data)
 _WAITS: Final = _EVENTS.where(events.c.type == "turn/wait")
+
+# A log is only added to: what stood at a position is what stood there.
+_LATELY: Final[Lately[tuple[URL, str, int, int, int, int], Timeline]] = Lately(MAX_KEPT_SPANS)
