@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planstrip.plan.outline import QUIET_AFTER_MS, State
-from planstrip.web.board import ORDER, RECENT_MS, ROWS, Board, Query, read_board
+from planstrip.web.board import ORDER, RECENT_MS, ROWS, URGENT_MS, Board, Query, read_board
 from planstrip.web.board_live import BoardView, advance
 from planstrip.web.listing import Filters
 from tests.running import Panel, running, todos
@@ -66,6 +66,17 @@ def test_who_needs_a_person_comes_first_and_what_is_long_past_last(panel: Panel)
     assert shown(panel)[: len(ORDER) - 1] == list(ORDER[:-1])
     assert all(session.startswith("old-") for session in shown(panel)[len(ORDER) :])
     assert [family.session.state for family in read(panel).families[: len(ORDER)]] == list(ORDER)
+
+
+def test_what_broke_off_is_urgent_for_an_hour_and_then_stands_below_what_works(panel: Panel) -> None:
+    for number in range(3):
+        put(panel, f"cut-{number}", "interrupted", URGENT_MS + number)
+        put(panel, f"silent-{number}", "quiet", URGENT_MS + number)
+    put(panel, "works", "working")
+    put(panel, "just-cut", "interrupted", 60_000)
+    found = shown(panel)
+    assert found[:2] == ["just-cut", "works"]
+    assert len(found) == 8
 
 
 def test_within_a_state_the_newest_in_it_comes_first_and_no_event_moves_it(panel: Panel) -> None:

@@ -18,6 +18,7 @@ from planstrip.tables import sessions
 from planstrip.web.listing import Filters, Listed, conditions, listed
 
 ROWS: Final = 50
+URGENT_MS: Final = 60 * 60_000
 RECENT_MS: Final = 24 * 60 * 60_000  # who has been as they are for longer needs nobody now
 MAX_CHILDREN: Final = 200  # of all the sessions of a page together
 MAX_DEPTH: Final = 5
@@ -104,7 +105,7 @@ def _page(connection: Connection, query: Query, now: int) -> tuple[list[Any], st
     """Group by group, each off an index: the cost is that of the rows shown, however many there are."""
     start = None if query.after is None else _cursor(query.after)
     clock = start.now if start else now
-    times = {"heard": clock - QUIET_AFTER_MS, "recent": clock - RECENT_MS}
+    times = {"heard": clock - QUIET_AFTER_MS, "urgent": clock - URGENT_MS, "recent": clock - RECENT_MS}
     wanted = conditions(query.filters, now)
     rows: list[tuple[int, Any]] = []
     for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
@@ -170,14 +171,28 @@ def _beyond(since: Column[int], start: _Cursor) -> list[ColumnElement[bool]]:
 def _groups() -> list[tuple[Column[int], Select[Any]]]:
     """Each with what it is sorted by, the newest first.
 
-    That is when a session came to be as it is, so that no row moves for each of its events; the last group holds all
-    that is long past, by the last event.
+    That is when a session came to be as it is, so that no row moves for each of its events. What broke off is urgent
+    for an hour, and then stands below what works; the last group holds all that is long past, by the last event.
     """
     condition, since, updated = sessions.c.condition, sessions.c.condition_since, sessions.c.updated_at
     is_running, is_heard = condition == "running", updated > bindparam("heard")
     is_recent = or_(since > bindparam("recent"), and_(is_running, updated > bindparam("recent")))
-    running = {"working": and_(is_running, is_heard), "quiet": and_(is_running, not_(is_heard), is_recent)}
-    groups = [running.get(state, and_(condition == state, since > bindparam("recent"))) for state in ORDER]
+    silent, cut = and_(is_running, not_(is_heard)), condition == "interrupted"
+
+    def settled(state: State) -> ColumnElement[bool]:
+        return and_(condition == state, since > bindparam("recent"))
+
+    groups = [
+        settled("waiting"),
+        and_(cut, since > bindparam("urgent")),
+        and_(silent, updated > bindparam("urgent")),
+        and_(is_running, is_heard),
+        settled("open"),
+        and_(cut, since <= bindparam("urgent"), since > bindparam("recent")),
+        and_(silent, updated <= bindparam("urgent"), is_recent),
+        settled("done"),
+        settled("none"),
+    ]
     sorted_ = [*((since, group) for group in groups), (updated, not_(is_recent))]
     return [(by, select(sessions).where(group).order_by(by.desc(), sessions.c.id.desc())) for by, group in sorted_]
 
