@@ -8,6 +8,7 @@ const formats = {
   second: new Intl.DateTimeFormat(lang, { ...clock, second: "2-digit" }),
   ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
 };
+const told = new WeakMap();
 const OLD_MS = 10 * 60_000; // of a running turn's plan
 const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
 
@@ -27,8 +28,11 @@ function text(element) {
 
 function localise() {
   for (const element of document.querySelectorAll("time[data-time]")) {
+    const isTold = element.dataset.time !== "ago" && told.get(element) === element.dateTime + element.textContent;
+    if (isTold) continue; // a page has a thousand, and a frame changes few
     const said = text(element);
     if (element.textContent !== said) element.textContent = said;
+    told.set(element, element.dateTime + said);
     element.toggleAttribute("data-old", Date.now() - Date.parse(element.dateTime) > OLD_MS);
   }
 }
