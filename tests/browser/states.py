@@ -36,7 +36,7 @@ def call(call_id: str, name: str = "bash", arguments: str = '{"command": "make"}
 
 
 def result(call_id: str, *, is_error: bool = False) -> Mapping[str, Any]:
-    text = "make: *** no rule to make target" if is_error else "built"
+    text = "make: *** no rule to make target" if is_error else "built\n" * 40
     return {"type": "tool/result", "data": {"call_id": call_id, "is_error": is_error, "text": text}}
 
 
@@ -90,7 +90,13 @@ def child(panel: Panel) -> str:
 def board(panel: Panel) -> str:
     """A session in each state, one of them with children."""
     with_children(2)(panel)
-    for writes, then in (((PLAN,), (WAIT,)), ((PLAN,), (CUT,)), ((todos("a=c b=c"),), (END,)), ((PLAN,), (END,)), ((), ())):
+    for writes, then in (
+        ((PLAN,), (WAIT,)),
+        ((PLAN,), (CUT,)),
+        ((todos("a=c b=c"),), (END,)),
+        ((PLAN,), (END,)),
+        ((), ()),
+    ):
         session(*writes, then=then)(panel)
     return "/"
 
@@ -110,11 +116,24 @@ def open_all(page: Page) -> None:
             summary.click()
 
 
+def mark(page: Page) -> None:
+    """One session pinned, another muted."""
+    for number, name in ((0, "Pin"), (1, "Mute")):
+        page.locator(".session").nth(number).get_by_role("button", name=name).click()
+
+
+def lose(page: Page) -> None:
+    """What live.js says of a stream that broke."""
+    open_all(page)
+    page.locator("#live").evaluate("live => { live.dataset.live = 'lost'; }")
+
+
 def press_question_mark(page: Page) -> None:
     page.keyboard.press("?")
 
 
 DROPPED: Final = (PLAN, todos("read_the_grammar=c run_the_build=i"))
+LATER: Final = tuple({"type": "turn/start", "data": {"turn": n}} for n in range(2, 9))
 REFUSED: Final = (PLAN, todos("a=i a=i"))
 
 STATES: Final[Mapping[str, State]] = {
@@ -122,6 +141,7 @@ STATES: Final[Mapping[str, State]] = {
     "board, children open": State(board, open_all),
     "board, filtered": State(lambda panel: board(panel) + "?q=parser&state=working"),
     "board, nothing found": State(lambda _panel: "/?q=nothing-of-the-kind"),
+    "board, pinned and muted": State(board, mark),
     "board, keys": State(board, press_question_mark),
     "session that is waited for": State(lambda _panel: f"/sessions/{new_session()}"),
     "session without a plan": State(session()),
@@ -139,6 +159,11 @@ STATES: Final[Mapping[str, State]] = {
     "session, keys": State(session(PLAN), press_question_mark),
     "session with children": State(with_children(2), open_all),
     "session with many children": State(with_children(4), open_all),
+    "session, lost": State(session(*DROPPED), lose),
+    "session, taken back": State(
+        session(PLAN, then=({"type": "session/rewind", "data": {"to_position": 2}},)), open_all
+    ),
+    "session, out of date": State(session(PLAN, then=LATER), open_all),
     "session of a child": State(child),
     "past": State(session(*DROPPED, query="?at=9"), open_all),
     "embed": State(embed("", PLAN)),
