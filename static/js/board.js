@@ -17,7 +17,6 @@ document.addEventListener("DOMContentLoaded", () => {
     isBehind = false;
     htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });
   };
-  document.addEventListener("pointerover", settle);
-  document.addEventListener("focusout", () => setTimeout(settle)); // the focus has moved by then
-  document.documentElement.addEventListener("pointerleave", settle);
+  for (const name of ["pointerover", "pointerleave", "focusout"])
+    document.documentElement.addEventListener(name, () => setTimeout(settle)); // the focus has moved by then
 });

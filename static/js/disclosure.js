@@ -3,9 +3,7 @@ const key = () => `planstrip:open:${document.querySelector("[data-session]")?.da
 let choice = null;
 
 function apply() {
-  try {
-    choice = localStorage.getItem(key()) ?? choice;
-  } catch {} // a frame may have no storage: then the choice lasts as long as the page
+  try { choice = localStorage.getItem(key()) ?? choice; } catch {} // a frame may have no storage: then the choice lasts as long as the page
   if (choice !== null) for (const panel of document.querySelectorAll("[data-sticky-open]")) panel.open = choice === "1";
 }
 
@@ -14,7 +12,5 @@ document.addEventListener("click", ({ target }) => {
   const panel = target.closest("[data-sticky-open] > summary")?.parentElement;
   if (!panel) return;
   choice = panel.open ? "0" : "1"; // asked before the browser toggles
-  try {
-    localStorage.setItem(key(), choice);
-  } catch {}
+  try { localStorage.setItem(key(), choice); } catch {}
 });

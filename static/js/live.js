@@ -1,13 +1,11 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
-const DEAD_MS = 35_000;
-const QUIET_MS = 5 * 60_000;
-const RETRY_MS = 2_000;
+const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, RETRY_MS = 2_000;
 
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
-  let connection = null, retryAt = 0;
-  let heardAt = Date.now(), signAt = lastEvent();
+  let connection = null, retryAt = 0, heardAt = Date.now(), signAt = lastEvent();
+  const lose = () => show("lost", heardAt);
 
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
@@ -27,7 +25,6 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   setInterval(tick, 1_000);
   tick();
-  show("catching-up");
 
   function hear(message) {
     heardAt = Date.now();
@@ -52,17 +49,12 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
-  function lose() {
-    if (region.dataset.live !== "lost") show("lost", heardAt);
-  }
-
   function show(state, since) {
+    if (region.dataset.live === state) return;
     region.dataset.live = state;
-    const signal = region.querySelector("[data-signal]");
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-    const text = signal.getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
-    const field = signal.querySelector("[data-field=live]");
-    if (field.textContent !== text) field.textContent = text;
+    const text = region.querySelector("[data-signal]").getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
+    region.querySelector("[data-field=live]").textContent = text;
   }
 
   function lastEvent(told) { // when the agent gave its last sign: a heartbeat tells, or the head

@@ -27,8 +27,7 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 
 document.addEventListener("htmx:sse:after:message", () => {
-  const name = document.querySelector("[data-tab]")?.dataset.tab;
-  if (name && document.title !== name) document.title = name;
+  document.title = document.querySelector("[data-tab]")?.dataset.tab || document.title;
   const before = known;
   known = states();
   if (!window.Notification || !leave()) return;

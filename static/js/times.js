@@ -40,6 +40,5 @@ function localise() {
 document.addEventListener("DOMContentLoaded", () => {
   localise();
   setInterval(localise, 10_000);
-  const what = { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime"] };
-  new MutationObserver(localise).observe(document.body, what);
+  new MutationObserver(localise).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: ["datetime"] });
 });

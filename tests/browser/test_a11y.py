@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.states import STATES
 from tests.running import Panel
@@ -15,8 +15,8 @@ RUN: Final = """() => axe.run(document, {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 })"""
 MAIN: Final = ("board", "session, all open", "session, to-dos dropped", "past", "embed, open")
-WIDE: Final = {"width": 1180, "height": 800}
-NARROW: Final = {"width": 360, "height": 640}
+WIDE: Final = ViewportSize(width=1180, height=800)
+NARROW: Final = ViewportSize(width=360, height=640)
 
 
 def faults(page: Page) -> list[str]:
@@ -28,18 +28,18 @@ def faults(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("name", STATES)
 def test_axe_finds_nothing_in_light_and_in_dark(page: Page, shared_panel: Panel, name: str) -> None:
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    page.set_viewport_size(WIDE)
     STATES[name].show(page, shared_panel)
     page.evaluate(AXE)
     for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=theme)
         assert faults(page) == [], theme
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("name", MAIN)
 def test_axe_finds_nothing_on_a_phone_in_either_language(page: Page, shared_panel: Panel, name: str, lang: str) -> None:
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.set_viewport_size(NARROW)
     STATES[name].show(page, shared_panel, f"lang={lang}")
     page.evaluate(AXE)
     assert faults(page) == []

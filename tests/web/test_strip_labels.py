@@ -84,6 +84,32 @@ def test_it_is_said_in_the_readers_language() -> None:
     assert notes(TurnStart(1), OPEN, *REFUSED, ENDED, tr=ZH) == ["本轮结束时还有 2 项未完成", "有一次写入被拒绝"]
 
 
+@pytest.mark.parametrize(
+    ("plan", "en", "zh"),
+    [
+        ("a=c b=i c=i d=p", "1 of 4 completed; now: b and 1 more", "4 项中已完成 1 项；正在进行：b，另有 1 项"),
+        ("a=c b=i", "1 of 2 completed; now: b", "2 项中已完成 1 项；正在进行：b"),
+        ("a=p", "0 of 1 completed", "1 项中已完成 0 项"),
+        ("a=c b=c", "All 2 completed", "2 项全部完成"),
+        ("a=c", "1 of 1 completed", "1 项全部完成"),
+    ],
+)
+def test_a_plan_is_said_in_a_line(plan: str, en: str, zh: str) -> None:
+    """R126."""
+    written = TodoWrite(tuple(Todo(**todo) for todo in todos(plan)))  # type: ignore[arg-type]
+    for tr, expected in ((EN, en), (ZH, zh)):
+        strip = strip_labels.strip(view(TurnStart(1), written), tr)
+        assert strip is not None
+        assert strip.said == expected
+
+
+def test_who_waits_for_a_person_says_so_and_a_long_name_is_cut() -> None:
+    long = TodoWrite((Todo("x\n" + "y" * 20_000, "in_progress"),))
+    strip = strip_labels.strip(view(TurnStart(1), long, TurnWait(1, "permission")), EN)
+    assert strip is not None
+    assert strip.said == f"0 of 1 completed; now: x {'y' * 117}…; waits for you"
+
+
 def test_the_turns_state_is_told_apart_from_the_plans() -> None:
     """R016, R018, R019."""
 

@@ -89,11 +89,15 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`position` is the event that set the list; `since` its time, ISO 8601, UTC. Without `acts` it is read-only."""
+    """`position` is the event that set the list; `since` its time, ISO 8601, UTC. Without `acts` it is read-only.
+
+    `said` is all of it in a line for assistive technology.
+    """
 
     position: int
     since: str
     header: str
+    said: str
     items: Sequence[Item]
     omitted: Sequence[OmittedItem]
     meter: Sequence[Segment]

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from gettext import NullTranslations
-from typing import assert_never
+from typing import Final, assert_never
 
+from planstrip.plan.fold import Plan
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.outline import Outline
 from planstrip.plan.revisions import last_moved
@@ -24,6 +25,8 @@ from planstrip.web.strip_contexts import (
     UnlistedSection,
 )
 from planstrip.web.times import clock, iso
+
+MAX_SAID_CHARS: Final = 120
 
 
 def strip(
@@ -46,6 +49,7 @@ def strip(
         position=plan.position,
         since=iso(plan.time),
         header=counts_header(plan.counts, tr),
+        said=said(plan, standing.outline, tr),
         items=[
             Item(todo.status, status_label(todo.status, tr), content, times.get(content), places.get(content))
             for todo in plan.todos
@@ -62,6 +66,28 @@ def strip(
         unlisted=unlisted(standing.unlisted, acts.dismiss_url if acts else None, tr),
         acts=acts,
     )
+
+
+def said(plan: Plan, outline: Outline, tr: NullTranslations) -> str:
+    """`3 of 8 completed; now: X and 1 more`, or `All 8 completed`: what a person hears of a change (R126)."""
+    counts, active = plan.counts, [todo.content for todo in plan.todos if todo.status == "in_progress"]
+    if counts.is_complete:
+        text = tr.ngettext("%(num)d of %(num)d completed", "All %(num)d completed", counts.total)
+        return text % {"num": counts.total}
+    parts = [tr.gettext("%(done)d of %(total)d completed") % {"done": counts.completed, "total": counts.total}]
+    if active:
+        first, extra = clipped(active[0], MAX_SAID_CHARS), len(active) - 1
+        more = tr.ngettext("now: %(name)s and %(num)d more", "now: %(name)s and %(num)d more", extra)
+        parts.append((more if extra else tr.gettext("now: %(name)s")) % {"name": first, "num": extra})
+    if outline.waits_for is not None:
+        parts.append(tr.gettext("waits for you"))
+    return tr.gettext("; ").join(parts)
+
+
+def clipped(text: str, size: int) -> str:
+    """In one line of at most `size` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= size else line[: size - 1] + "\u2026"
 
 
 def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) -> UnlistedSection | None:
