@@ -14,6 +14,7 @@ END: Final = {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "comple
 CUT: Final = {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "aborted"}}}
 WAIT: Final = {"type": "turn/wait", "data": {"turn": 1, "for": "permission"}}
 PLAN: Final = todos("read_the_grammar=c write_the_parser=i run_the_build=i check_it_in_a_browser=p")
+BEGUN: Final = todos("read_the_grammar=i write_the_parser=i run_the_build=p check_it_in_a_browser=p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class State:
 
     def show(self, page: Page, panel: Panel, query: str = "") -> None:
         path = self.address(panel)
-        page.goto(f"{panel.url}{path}{'&' if '?' in path else '?'}{query}")
+        path, _, row = path.partition("#")
+        page.goto(f"{panel.url}{path}{'&' if '?' in path else '?'}{query}#{row}")
         if page.locator("[data-live]").count():
             wait_live(page)
         self.prepare(page)
@@ -147,7 +149,7 @@ STATES: Final[Mapping[str, State]] = {
     "session without a plan": State(session()),
     "session": State(session(PLAN)),
     "session, strip open": State(session(PLAN), open_strip),
-    "session, all open": State(session(PLAN), open_all),
+    "session, all open": State(session(BEGUN, PLAN), open_all),
     "session, all done": State(session(PLAN, todos("a=c b=c"), then=(END,)), open_all),
     "session, interrupted": State(session(PLAN, then=(CUT,)), open_all),
     "session, waiting for a person": State(session(PLAN, then=(WAIT,)), open_all),
@@ -160,6 +162,7 @@ STATES: Final[Mapping[str, State]] = {
     "session with children": State(with_children(2), open_all),
     "session with many children": State(with_children(4), open_all),
     "session, lost": State(session(*DROPPED), lose),
+    "session, a row that a link led to": State(session(PLAN, query="?lang=en#row-4")),
     "session, taken back": State(
         session(PLAN, then=({"type": "session/rewind", "data": {"to_position": 2}},)), open_all
     ),
