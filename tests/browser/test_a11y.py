@@ -79,7 +79,7 @@ LOOK: Final = """() => {
     failed: seen(".tool-row[data-state=error] .leading", "display") && getComputedStyle(
       document.querySelector(".tool-row[data-state=error] .leading"), "::before").backgroundColor,
     bar: seen(".drawing .working", "fill"),
-    point: seen(".point.finished", "stroke"),
+    point: seen(".drawing .finished", "stroke"),
     edge: seen(".plan-strip", "borderTopColor"),
   };
 }"""
@@ -183,3 +183,21 @@ def test_every_control_is_reached_by_key_seen_and_not_covered(
     assert len(reached) >= count
     assert [what for what, is_ringed, _ in reached if not is_ringed] == []
     assert [what for what, _, is_seen in reached if not is_seen] == []
+
+
+SQUEEZED: Final = """() => [...document.querySelectorAll("[data-field], summary, button, .chip, h1, h2, time")]
+  .filter((one) => one.checkVisibility() && !one.closest(".visually-hidden, .plot, .keys"))
+  .filter((one) => one.clientHeight > 2 && one.scrollHeight > one.clientHeight + 3)
+  .map((one) => `${one.outerHTML.slice(0, 120)} ${one.scrollHeight} in ${one.clientHeight}`)"""
+
+
+@pytest.mark.parametrize("name", [*MAIN, "session with children", "docs", "sign-in"])
+def test_text_alone_at_200_percent_is_not_cut(page: Page, shared_panel: Panel, name: str) -> None:
+    page.set_viewport_size(WIDE)
+    STATES[name].show(page, shared_panel)
+    page.evaluate("() => { document.documentElement.style.fontSize = '32px'; }")  # a reader's own size of text
+    title = page.locator("h1, .session-name").first
+    assert title.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") >= 24
+    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(SQUEEZED) == []
+    assert page.evaluate(CUT_OFF) == []
