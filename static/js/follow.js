@@ -1,7 +1,6 @@
 // [data-follow]: the newest turn is in view on arrival, and stays so while the reader is at the end, never otherwise.
-const NEAR_PX = 48;
 const page = document.documentElement;
-const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - NEAR_PX;
+const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - 48;
 const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
 const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
 

@@ -2,14 +2,13 @@
 const TOLD = ["waiting", "interrupted", "done"];
 const leave = () => localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
 const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
-const text = (session, part) => session.querySelector(part).textContent.trim();
 const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
 let known = new Map();
 
 function tell(session) {
-  const name = text(session, "[data-field=session]");
+  const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
   const tag = `${name} ${session.querySelector("time").dateTime}`; // the same in every tab: told once
-  new Notification(name, { body: text(session, ".chip.state"), tag });
+  new Notification(name, { body, tag });
 }
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -28,8 +28,7 @@ function text(element) {
 
 function localise() {
   for (const element of document.querySelectorAll("time[data-time]")) {
-    const isTold = element.dataset.time !== "ago" && told.get(element) === element.dateTime + element.textContent;
-    if (isTold) continue; // a page has a thousand, and a frame changes few
+    if (element.dataset.time !== "ago" && told.get(element) === element.dateTime + element.textContent) continue; // most are
     const said = text(element);
     if (element.textContent !== said) element.textContent = said;
     told.set(element, element.dateTime + said);
