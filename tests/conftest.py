@@ -13,7 +13,7 @@ from tests.running import Panel, running
 pytest.register_assert_rewrite("tests.transcripts.walking")  # before any folder's tests import it
 
 # A machine that does other work makes any example slow once, and Hypothesis would call that a failure.
-settings.register_profile("planstrip", deadline=None)
+settings.register_profile("planstrip", deadline=None, max_examples=60)
 settings.load_profile("planstrip")
 
 

@@ -106,7 +106,8 @@ def test_forced_colours_leave_every_shape_in_sight(page: Page, shared_panel: Pan
 def test_statuses_differ_by_shape_and_word_and_not_by_colour_alone(page: Page, shared_panel: Panel) -> None:
     """R128, also for a session's state: a dot's outline, corners and turn."""
     STATES["board"].show(page, shared_panel)
-    look = "[style.borderTopWidth, style.borderTopLeftRadius, style.rotate, style.boxShadow !== 'none', style.height]"
+    look = "[style.borderTopWidth, style.borderTopLeftRadius, style.rotate, style.boxShadow !== 'none', style.height,"
+    look += " style.borderTopStyle]"
     dots = page.locator(".filters .state-dot").evaluate_all(
         f"dots => dots.map(dot => {{ const style = getComputedStyle(dot); return {look}.join(); }})"
     )

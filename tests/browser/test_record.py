@@ -51,10 +51,10 @@ def test_the_recorded_fixture_ends_in_the_same_plan(page: Page, shared_panel: Pa
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_the_page_and_the_snapshot_command_tell_the_same(page: Page, shared_panel: Panel, sample: str) -> None:
+def test_the_page_and_the_snapshot_command_tell_the_same(page: Page, panel: Panel, sample: str) -> None:
     path = fixtures_dir() / sample
-    [report] = import_paths(shared_panel.parts.writer, [path]).files
-    page.goto(f"{shared_panel.url}/sessions/{report.session}?lang=zh")
+    [report] = import_paths(panel.parts.writer, [path]).files
+    page.goto(f"{panel.url}/sessions/{report.session}?lang=zh")
     assert [record(page)] == list(take(str(path), Look("zh")).records.values())
 
 

@@ -64,10 +64,10 @@ def test_what_was_pushed_and_what_stands_in_a_file_give_one_record(
 @pytest.mark.parametrize(
     "sample", ["claude-code/todowrite-parallel-and-errors.jsonl", "gemini-cli/write_todos-session.jsonl"]
 )
-def test_an_imported_transcript_has_the_record_of_its_file(shared_panel: Panel, sample: str) -> None:
-    [report] = import_paths(shared_panel.parts.writer, [FIXTURES / sample]).files
+def test_an_imported_transcript_has_the_record_of_its_file(panel: Panel, sample: str) -> None:
+    [report] = import_paths(panel.parts.writer, [FIXTURES / sample]).files
     for look in LOOKS:
-        url = f"{shared_panel.url}/sessions/{report.session}?lang=zh"
+        url = f"{panel.url}/sessions/{report.session}?lang=zh"
         assert take(url, look, "x").records == take(str(FIXTURES / sample), look, "x").records
 
 

@@ -19,9 +19,9 @@ def filled(panel: Panel) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/sessions/{}", "/embed/{}", "/sessions/{}?at=2"])
-def test_a_page_comes_compressed_to_who_takes_it_and_is_the_same(shared_panel: Panel, path: str) -> None:
-    address = path.format(filled(shared_panel))
-    plain, packed = (asked(shared_panel, address, accepted) for accepted in ("identity", "br, gzip;q=0.8"))
+def test_a_page_comes_compressed_to_who_takes_it_and_is_the_same(panel: Panel, path: str) -> None:
+    address = path.format(filled(panel))
+    plain, packed = (asked(panel, address, accepted) for accepted in ("identity", "br, gzip;q=0.8"))
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.headers["content-type"] == plain.headers["content-type"]
