@@ -22,7 +22,7 @@ def heard(page: Page) -> list[str]:
     return [text for _, text in page.evaluate("() => window.heard")]
 
 
-@pytest.mark.parametrize("kind", ["sessions", "embed"])
+@pytest.mark.parametrize("kind", ["sessions"])
 def test_a_burst_is_one_message_and_what_changes_nothing_is_none(page: Page, shared_panel: Panel, kind: str) -> None:
     session = new_session()
     shared_panel.append(session, TURN)
