@@ -1,5 +1,6 @@
 """A panel with an empty database, for each test of its own."""
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.running import Panel, running
 pytest.register_assert_rewrite("tests.transcripts.walking")  # before any folder's tests import it
 
 # A machine that does other work makes any example slow once, and Hypothesis would call that a failure.
-settings.register_profile("planstrip", deadline=None, max_examples=60)
+EXAMPLES = int(os.environ.get("PLANSTRIP_EXAMPLES", "30"))  # more of them for a long run
+settings.register_profile("planstrip", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("planstrip")
 
 
