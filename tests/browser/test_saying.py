@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.record import STRIP, wait_live
 from tests.browser.states import CUT, END, TURN, call, result
@@ -22,30 +22,38 @@ def heard(page: Page) -> list[str]:
     return [text for _, text in page.evaluate("() => window.heard")]
 
 
-@pytest.mark.parametrize("kind", ["sessions"])
-def test_a_burst_is_one_message_and_what_changes_nothing_is_none(page: Page, shared_panel: Panel, kind: str) -> None:
+def test_a_burst_is_one_message_and_what_changes_nothing_is_none(
+    page: Page, browser: Browser, shared_panel: Panel
+) -> None:
+    """On a session's page and in a frame, both at once: what is waited for takes its time."""
     session = new_session()
     shared_panel.append(session, TURN)
     shared_panel.write(session, todos("a=i b=p c=p"))
-    page.goto(f"{shared_panel.url}/{kind}/{session}")
-    page.locator(LINE).evaluate(LISTEN)
-    wait_live(page)
+    pages = [page, browser.new_page()]
+    for one, kind in zip(pages, ("sessions", "embed"), strict=True):
+        one.goto(f"{shared_panel.url}/{kind}/{session}")
+        one.locator(LINE).evaluate(LISTEN)
+        wait_live(one)
     page.wait_for_timeout(PAUSE_MS + 500)
-    assert heard(page) == []  # silent on arrival
+    assert [heard(one) for one in pages] == [[], []]  # silent on arrival
     for number in range(10):
         shared_panel.write(session, todos(f"a=c b=i c{number}=p"))
         page.wait_for_timeout(500)
-    page.wait_for_function("() => window.heard.length")
+    for one in pages:
+        one.wait_for_function("() => window.heard.length")
     page.wait_for_timeout(PAUSE_MS + 500)
-    assert set(heard(page)) == {"1 of 3 completed; now: b"}
-    assert len(heard(page)) == 1  # ten writes, none of which changed what is said
+    for one in pages:
+        assert set(heard(one)) == {"1 of 3 completed; now: b"}
+        assert len(heard(one)) == 1  # ten writes, none of which changed what is said
     for number in range(12):
         shared_panel.write(session, todos("a=c b=c c=i d=i" if number % 2 else "a=c b=i c=p d=p"))
         page.wait_for_timeout(400)
     shared_panel.write(session, todos("a=c b=c c=c d=c"))
-    page.wait_for_function("() => window.heard.at(-1)[1] === 'All 4 completed'")
-    times = [time for time, _ in page.evaluate("() => window.heard")]
-    assert min(later - earlier for earlier, later in pairwise(times)) >= PAUSE_MS - 200
+    for one in pages:
+        one.wait_for_function("() => window.heard.at(-1)[1] === 'All 4 completed'")
+        times = [time for time, _ in one.evaluate("() => window.heard")]
+        assert min(later - earlier for earlier, later in pairwise(times)) >= PAUSE_MS - 200
+    pages[1].close()
 
 
 def test_a_lost_stream_is_said_and_so_is_where_the_plan_stands_after(page: Page, shared_panel: Panel) -> None:

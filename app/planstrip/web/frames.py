@@ -101,6 +101,9 @@ class Frames:
             revisions = self.renderer.cached_revisions(self.session, window, self.lang)
             yield Partial("#revisions", "outerMorph", self.renderer.revisions(self.lang, revisions))
         elif fresh := self.renderer.cached_revisions(self.session, window, self.lang, after=base):
+            if len(window.revisions) == MAX_REVISIONS:  # a page that is watched for long is to grow no longer list
+                beyond = f"#revisions > :nth-child(n + {MAX_REVISIONS + 1 - len(fresh)})"
+                yield Partial(beyond, "delete", "")
             yield Partial("#revisions", "afterbegin", "".join(fresh))
 
     def _newest_rows(self, view: View) -> Iterator[Partial]:

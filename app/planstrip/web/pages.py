@@ -36,64 +36,41 @@ def board(request: Request) -> Response:
 
 
 def session_page(request: Request) -> Response:
+    """The session as it stands; with `?at=` as it stood, where nothing moves and nothing can be done."""
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
-    asked = moment_of(request, session)
-    if asked is not None:
-        return past_page(request, session, asked)
+    at = moment_of(request, session)
     with parts.engine.connect() as connection:
-        view = with_family(connection, session, projection.view(connection, session), parts.clock())
-    tr, root, family = translations(lang), parts.settings.root_path, view.family
-    acts = strip_labels.acts(root, session, view.standing, lang)
-    page = SessionPage(
-        frame=frame(request, lang),
-        session=session,
-        exists=view.changed > 0,
-        head=labels.head(session, view.standing, tr, parts.clock(), kinship.parent(family, root, lang)),
-        strip=strip_labels.strip(view, tr, acts=acts, worked=drawing.worked(view.timeline, tr)),
-        unlisted=strip_labels.unlisted_alone(view.standing, acts, tr),
-        retired=strip_labels.retired(root, session, view.standing, lang, tr),
-        timeline=drawing.draw(view.timeline, tr),
-        revisions=parts.renderer.cached_revisions(session, view.window, lang),
-        plans=plan_list(root, session, view.standing, lang, tr),
-        hint=hints.hint(view, tr),
-        children=kinship.children(family, root, lang, tr),
-        turns=[parts.renderer.turn_context(session, turn, lang, family) for turn in view.window.turns],
-        older_url=older_url(root, session, lang, view.window),
-        stream_url=stream_url(root, "sessions", session, view.changed, lang),
-        position=view.changed,
-    )
-    return html(parts, "session/show.html", lang, page)
-
-
-def past_page(request: Request, session: str, position: int) -> Response:
-    """The session as it stood after the event at `position`: nothing moves, and nothing can be done there."""
-    parts, lang = parts_of(request), language(request)
-    with parts.engine.connect() as connection:
-        view, stops = past.view_at(connection, session, position), past.stops(connection, session, position)
+        if at is None:
+            view, stops = projection.view(connection, session), None
+            view = with_family(connection, session, view, parts.clock())
+        else:  # what its children were then is not known here
+            view, stops = past.view_at(connection, session, at), past.stops(connection, session, at)
     tr, root, standing = translations(lang), parts.settings.root_path, view.standing
+    acts = strip_labels.acts(root, session, standing, lang) if at is None else None
+    now = parts.clock() if at is None else standing.updated_at
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
-        exists=True,
-        head=labels.head(session, standing, tr, standing.updated_at),
-        strip=strip_labels.strip(view, tr, is_open=True, worked=drawing.worked(view.timeline, tr)),
-        unlisted=strip_labels.unlisted_alone(standing, None, tr),
-        retired=None,
+        exists=at is not None or view.changed > 0,
+        head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang)),
+        strip=strip_labels.strip(view, tr, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)),
+        unlisted=strip_labels.unlisted_alone(standing, acts, tr),
+        retired=strip_labels.retired(root, session, standing, lang, tr) if at is None else None,
         timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
         plans=plan_list(root, session, standing, lang, tr),
-        hint=None,
-        children=kinship.children(view.family, root, lang, tr),  # none: what they were then is not known here
-        turns=[parts.renderer.turn_context(session, turn, lang) for turn in view.window.turns],
-        older_url=older_url(root, session, lang, view.window, at=position),
-        stream_url=None,
-        position=position,
-        past=past_bar(root, session, standing, stops, dict(request.query_params), tr),
+        hint=hints.hint(view, tr) if at is None else None,
+        children=kinship.children(view.family, root, lang, tr),
+        turns=[parts.renderer.turn_context(session, turn, lang, view.family) for turn in view.window.turns],
+        older_url=older_url(root, session, lang, view.window, at),
+        stream_url=stream_url(root, "sessions", session, view.changed, lang) if at is None else None,
+        position=view.changed if at is None else at,
+        past=past_bar(root, session, standing, stops, dict(request.query_params), tr) if stops else None,
     )
     answer = html(parts, "session/show.html", lang, page)
-    if "hx-request" in request.headers and "hx-history-restore-request" not in request.headers:
+    if at is not None and "hx-request" in request.headers and "hx-history-restore-request" not in request.headers:
         how = "HX-Replace-Url" if "play" in request.query_params else "HX-Push-Url"  # a replay is one step back
-        answer.headers[how] = past_url(root, session, position, lang)  # the slider asks for a stop by its number
+        answer.headers[how] = past_url(root, session, at, lang)  # the slider asks for a stop by its number
     return answer
 
 
