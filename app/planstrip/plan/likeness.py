@@ -4,8 +4,9 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +22,7 @@ REOPENED: Final = -0.3  # what is done seldom comes back under another name
 MAX_CHARS: Final = 300
 MAX_PAIRS: Final = 2_048  # all pairs up to here; beyond, each to-do is compared with its nearest ones only
 NEAREST: Final = 16
+REMEMBERED: Final = 32  # pairs of lists
 
 _NUMBER: Final = re.compile(r"\d+")
 _IGNORED: Final = ("P", "Z", "C")  # punctuation, white space, controls and joiners
@@ -50,15 +52,21 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def pair(before: Sequence[Todo], after: Sequence[Todo]) -> dict[int, int]:
+def pair(before: Sequence[Todo], after: Sequence[Todo]) -> Mapping[int, int]:
     """Place in `before` -> place in `after`, one to one. What is in neither side of it went or came."""
     pairs = _equal([todo.content for todo in before], [todo.content for todo in after], {})
-    if len(pairs) == min(len(before), len(after)):
-        return pairs
-    pairs = _equal([normalise(todo.content) for todo in before], [normalise(todo.content) for todo in after], pairs)
-    if len(pairs) == min(len(before), len(after)):
-        return pairs
-    return _alike(before, after, pairs)
+    return pairs if len(pairs) == min(len(before), len(after)) else _reworded(tuple(before), tuple(after))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _reworded(before: tuple[Todo, ...], after: tuple[Todo, ...]) -> Mapping[int, int]:
+    """Once for all who ask about a write: the plan's number, its dropped to-dos, a page's revisions and timeline."""
+    pairs = _equal([todo.content for todo in before], [todo.content for todo in after], {})
+    taken = set(pairs.values())
+    left = ["" if place in pairs else normalise(todo.content) for place, todo in enumerate(before)]
+    right = ["" if place in taken else normalise(todo.content) for place, todo in enumerate(after)]
+    pairs = _equal(left, right, pairs)
+    return pairs if len(pairs) == min(len(before), len(after)) else _alike(before, after, pairs)
 
 
 def _equal(before: Sequence[str], after: Sequence[str], pairs: dict[int, int]) -> dict[int, int]:

@@ -54,8 +54,8 @@ def _written(
 ) -> tuple[Unlisted, ...]:
     listed = {todo.content for todo in after}
     is_missing = any(todo.status != "completed" and todo.content not in listed for todo in before)
-    if not is_missing and not unlisted:  # nearly every write
-        return unlisted
+    if not is_missing and (not unlisted or listed <= {todo.content for todo in before}):  # nearly every write
+        return _without_returned(unlisted, (), omitted)
     changes = compare(before, after, omitted)
     kept = _without_returned(unlisted, list(_came(unlisted, changes)), omitted)
     dropped = [
