@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 from planstrip.errors import UnreadableTranscript
 from planstrip.transcripts.frames import CorruptFrameError, decoded, frame_end
@@ -12,8 +12,7 @@ CHUNK_BYTES: Final = 64 * 1024
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """`number` counts from 1; `data` is without the newline."""
 
     number: int
