@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from planstrip.errors import UnreadableTranscript
 from planstrip.events import TodoWrite, ToolCall, ToolResult, TurnStart
 from planstrip.intake.check import check_data
+from planstrip.transcripts import claude_code, detect, records
 from planstrip.transcripts.adapter import Adapted
 from planstrip.transcripts.follow import Transcript
 from tests.intake.conftest import Log, Store
@@ -83,6 +85,13 @@ def test_rows_that_parse_no_more_are_told_and_the_rest_counts(log: Log) -> None:
     (problem,) = log.take(SAMPLES / "public-edge-cases.jsonl").files[0].problems
     assert "line 13 does not parse" in problem
     assert "3 lines passed over" in problem
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_nothing_that_is_left_out_of_a_row_is_read(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    found = read(SAMPLES / name)
+    monkeypatch.setattr(detect, "FORMATS", [replace(claude_code.FORMAT, parse=records.parse)])
+    assert found == read(SAMPLES / name) != []
 
 
 def test_keys_are_the_rows_own_and_none_comes_twice() -> None:

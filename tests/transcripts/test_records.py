@@ -2,12 +2,13 @@
 
 import json
 import re
+from typing import TypedDict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planstrip.transcripts.records import at, joined_text, list_at, parse, text_at, time_at, whole_at
+from planstrip.transcripts.records import at, joined_text, list_at, parse, parser_of, text_at, time_at, whole_at
 
 
 @pytest.mark.parametrize("line", [b"", b"5", b"[]", b"{", b"\xff{}", b"[" * 200_000, b'{"a":' + b"9" * 5_000 + b"}"])
@@ -77,6 +78,34 @@ def test_values_are_read_as_pythons_parser_reads_them(
     line = json.dumps(value, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
     assert same(line)
     assert same(line[:at] + other + line[at + 1 :])
+
+
+class Inner(TypedDict, total=False):
+    a: object
+
+
+class Shape(TypedDict, total=False):
+    a: object
+    b: Inner | None
+
+
+shaped = parser_of(Shape)
+
+
+@given(
+    st.fixed_dictionaries({}, optional={"a": VALUES, "b": VALUES | st.fixed_dictionaries({"a": VALUES}), "c": VALUES})
+)
+def test_a_shape_changes_nothing_of_what_is_read(value: dict[str, object]) -> None:
+    line = json.dumps(value).encode("utf-8", "surrogatepass")
+    for path in (["a"], ["b", "a"], ["b", "a", "x"]):
+        assert repr(at(shaped(line), *path)) == repr(at(parse(line), *path))
+
+
+def test_a_line_of_another_shape_is_parsed_whole_and_one_of_it_no_further_than_is_read() -> None:
+    assert shaped(b'{"a":1,"b":{"a":2,"c":3},"c":4}') == {"a": 1, "b": {"a": 2}}
+    assert shaped(b'{"a":1,"b":"text","c":4}') == {"a": 1, "b": "text", "c": 4}
+    assert shaped(b'{"c":"\\ud800"}') == {"c": "\ufffd"}
+    assert shaped(b'{"a":1,"c":tru}') is shaped(b"[1]") is None
 
 
 @given(st.binary())

@@ -9,7 +9,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from planstrip.plan.outline import first_line
 from planstrip.transcripts.mapping import kept, kept_plan, map_list
-from planstrip.transcripts.records import Record
+from planstrip.transcripts.records import Record, parse
 
 MAX_KEY_CHARS: Final = 400
 MAX_UNANSWERED: Final = 100  # plan calls of one turn whose arguments are remembered
@@ -71,11 +71,15 @@ class LooksBeside(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One agent's transcripts. `claims`: whether a file whose first record this is, is the agent's."""
+    """One agent's transcripts. `claims`: whether a file whose first record this is, is the agent's.
+
+    `parse`: of a line that follows; it may leave out what the adapter does not read.
+    """
 
     agent: str
     claims: Callable[[Record], bool]
     adapter: Callable[[Record, Path], Adapter]
+    parse: Callable[[bytes], Record | None] = parse
 
 
 def session_start(header: Header) -> Adapted:

@@ -237,4 +237,4 @@ def _is_id(value: str | None) -> bool:
     return value is not None and 0 < len(value) <= MAX_UUID_CHARS and "/" not in value and value.isprintable()
 
 
-FORMAT: Final = Format(AGENT, claims, ClaudeCode.of)
+FORMAT: Final = Format(AGENT, claims, ClaudeCode.of, rows.parse)

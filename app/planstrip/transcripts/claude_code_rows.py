@@ -1,10 +1,10 @@
 """What a row of a Claude Code transcript is: a prompt, an answer, calls, results, or none of these (formats.md §2)."""
 
 import re
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from planstrip.plan.outline import first_line
-from planstrip.transcripts.records import Record, at, joined_text, json_of, text_at, whole_at
+from planstrip.transcripts.records import Record, at, joined_text, json_of, parser_of, text_at, whole_at
 
 UserKind: TypeAlias = Literal["prompt", "command", "output", "results", "interrupt", "expansion", "aside"]
 Answer: TypeAlias = Literal["answer", "maybe", "failed"]
@@ -29,6 +29,55 @@ _COMMAND_PARTS: Final = (
     re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL),
 )
 _SUMMARY: Final = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+
+
+class Usage(TypedDict, total=False):
+    output_tokens: object
+
+
+class Message(TypedDict, total=False):
+    content: object
+    model: object
+    stop_reason: object
+    usage: Usage | None
+
+
+class Details(TypedDict, total=False):
+    """What a plan's tool says of itself beside its result; others have whole files there."""
+
+    success: object
+    newTodos: object
+    task: object
+    tasks: object
+    statusChange: object
+
+
+class Row(TypedDict, total=False):
+    """All that is read of a row. The rest, two thirds of a file, is never made."""
+
+    type: object
+    subtype: object
+    uuid: object
+    sessionId: object
+    agentId: object
+    timestamp: object
+    cwd: object
+    isSidechain: object
+    isMeta: object
+    isCompactSummary: object
+    isVisibleInTranscriptOnly: object
+    isApiErrorMessage: object
+    isAbortedMidStream: object
+    rowSource: object
+    message: Message
+    toolUseResult: Details | str | list[object] | None
+    leafUuid: object
+    summary: object
+    aiTitle: object
+    customTitle: object
+
+
+parse: Final = parser_of(Row)
 
 
 def blocks_of(record: Record) -> list[Record] | None:

@@ -1,7 +1,7 @@
 """A transcript as it is read and read on: from the start, then what was added, again from the start when it shrank."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
@@ -42,6 +42,7 @@ class Transcript:
     first_passed_over: str | None = None
     _lines: Lines = field(init=False)
     agent: str | None = None  # whose file it is, from the first line that says so
+    _parse: Callable[[bytes], Record | None] = parse
     _adapter: Adapter | None = None
     _unclaimed: list[Line] = field(default_factory=list)  # what came before that line
     _mark: Mark | None = None
@@ -71,7 +72,7 @@ class Transcript:
     def restart(self) -> None:
         """Read from the start next time, as after a batch that could not be stored."""
         self._lines, self._adapter, self._mark = lines_of(self.path), None, None
-        self.agent, self._unclaimed = None, []
+        self.agent, self._parse, self._unclaimed = None, parse, []
         self.passed_over, self.first_passed_over = 0, None
 
     def events(self) -> Iterator[Adapted]:
@@ -86,7 +87,7 @@ class Transcript:
                 self._resume(source)
                 try:
                     for line in self._lines.read(source):
-                        record = parse(line.data)
+                        record = self._parse(line.data)
                         if record is None and not line.data.strip():
                             continue
                         if self._adapter is None:
@@ -124,7 +125,7 @@ class Transcript:
             if is_head(self._unclaimed):
                 raise self._unknown()
             return
-        self.agent, self._adapter = found.agent, found.adapter(record, self.path)
+        self.agent, self._parse, self._adapter = found.agent, found.parse, found.adapter(record, self.path)
         for before in self._unclaimed:
             self._pass_over(before)
         if (header := self._adapter.header) is not None:

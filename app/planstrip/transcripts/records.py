@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from pydantic_core import from_json
+import msgspec
 
 from planstrip.events import MAX_TIME_MS
 
@@ -19,13 +19,25 @@ _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def parse(line: bytes) -> Record | None:
-    """The object in `line`, lone surrogates in it replaced by U+FFFD; None for anything else."""
-    try:
-        value = from_json(line, cache_strings="keys")  # twice as fast as json, and refuses more: never less
-    except ValueError:
-        value = _parse_slowly(line)
-    return value if isinstance(value, dict) else None
+def parser_of(shape: object = Any) -> Callable[[bytes], Record | None]:
+    """A parser of lines: the object in one, lone surrogates in it replaced by U+FFFD; None for anything else.
+
+    `shape`: a TypedDict of the keys that are read. Only these are made, in a fraction of the time; a line of another
+    shape is parsed whole all the same.
+    """
+    decode = msgspec.json.Decoder(shape).decode
+
+    def parse_line(line: bytes) -> Record | None:
+        try:
+            value = decode(line)  # four times as fast as json, and refuses more: never less of what is read
+        except (ValueError, RecursionError):
+            value = _parse_slowly(line)
+        return value if isinstance(value, dict) else None
+
+    return parse_line
+
+
+parse: Final = parser_of()
 
 
 def at(record: object, *path: str) -> object:
