@@ -69,3 +69,24 @@ def test_without_javascript_a_dropped_to_do_is_dismissed_by_its_form(page: Page,
     plain.locator("[data-unlisted]").first.get_by_role("button", name="Dismiss").click()
     expect(plain.locator("[data-unlisted]")).to_have_count(1)
     context.close()
+
+
+def test_the_newest_revision_is_in_view_and_moves_none_of_those_before_it(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    for number in range(20):
+        shared_panel.write(session, todos("a=i b=p" if number % 2 else "a=p b=i"))
+    page.set_viewport_size({"width": 1180, "height": 760})
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    revisions = page.locator(".revision")
+    expect(revisions.last).to_be_in_viewport(ratio=1)
+    shared_panel.write(session, todos("a=i b=c"))
+    expect(revisions.last).to_contain_text("Completed: b")
+    expect(revisions.last).to_be_in_viewport(ratio=1)
+    box = page.locator(".newest-last")
+    box.evaluate("box => { box.scrollTop -= 100; }")  # whoever reads back is left where they are
+    seen = revisions.nth(10)
+    before = seen.bounding_box()
+    shared_panel.write(session, todos("a=c b=c"))
+    expect(revisions).to_have_count(22)
+    assert seen.bounding_box() == before

@@ -18,7 +18,7 @@ UPDATES = 20
 MINUTE_MS = 60_000
 START_MS = 1_764_500_400_000
 
-MAX_SHIFT = 0.005  # of an update: what reads as 0.00
+MAX_SHIFT = 0.005  # of all updates together: what reads as 0.00
 
 # Every shift that no key or click of the reader's own brought about: its score, and what moved from where to where.
 WATCH = """() => {
@@ -112,5 +112,5 @@ def test_an_update_shifts_nothing_that_an_eye_follows(
         wait_live(page, answer["last_position"] - 1)
         page.wait_for_timeout(60)
     shifts = page.evaluate("window.shifts")
-    assert [shift for shift in shifts if shift[0] >= MAX_SHIFT] == []
-    assert shifts  # it is watched: a revision pushes those before it down, by a line
+    assert sum(score for score, _ in shifts) < MAX_SHIFT, shifts
+    assert shifts  # it is watched: a chip's word that grows longer moves what stands beside it

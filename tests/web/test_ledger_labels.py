@@ -77,19 +77,19 @@ def test_what_a_person_did_is_told_as_such(cause: str, note: str | None, told: i
 # On the page
 
 
-def test_a_page_lists_the_revisions_newest_first_and_leads_to_their_rows(shared_panel: Panel) -> None:
+def test_a_page_lists_the_revisions_newest_last_and_leads_to_their_rows(shared_panel: Panel) -> None:
     session = new_session()
     for text in ("a=i b=p c=p d=p", "a=c b=i c=p d=p", "a=c b=i c=p d=p", "a=c b=i c=p"):
         shared_panel.write(session, todos(text))
     html = page(shared_panel, session)
     assert revisions(html) == [
-        "− Dropped while open: d",
-        "✓ Completed: a → Started: b",  # the third write changed nothing (reports.md R046)
         "+ Added: 4 tasks",
+        "✓ Completed: a → Started: b",  # the third write changed nothing (reports.md R046)
+        "− Dropped while open: d",
     ]
-    assert re.findall(r'class="revision-time" href="#row-(\d+)"', html) == ["10", "4", "1"]
+    assert re.findall(r'class="revision-time" href="#row-(\d+)"', html) == ["1", "4", "10"]
     assert html.count('data-field="dropped">1 dropped<') == 1
-    assert "未完成即被移除: d" in revisions(page(shared_panel, session, "?lang=zh"))[0]
+    assert "未完成即被移除: d" in revisions(page(shared_panel, session, "?lang=zh"))[-1]
 
 
 def test_a_write_without_a_row_has_no_link(shared_panel: Panel) -> None:
@@ -155,7 +155,7 @@ def test_a_write_pushes_its_own_revision_and_nothing_for_an_equal_list(shared_pa
         shared_panel.write(session, todos("a=c"))
         frame = stream.next().data
         assert revisions(frame) == ["− Dropped while open: b ✓ Completed: a"]
-        assert '<hx-partial hx-target="#revisions" hx-swap="afterbegin">' in frame
+        assert '<hx-partial hx-target="#revisions" hx-swap="beforeend">' in frame
         shared_panel.write(session, todos("a=c"))
         assert "revision" not in stream.next().data
 

@@ -102,9 +102,9 @@ class Frames:
             yield Partial("#revisions", "outerMorph", self.renderer.revisions(self.lang, revisions))
         elif fresh := self.renderer.cached_revisions(self.session, window, self.lang, after=base):
             if len(window.revisions) == MAX_REVISIONS:  # a page that is watched for long is to grow no longer list
-                beyond = f"#revisions > :nth-child(n + {MAX_REVISIONS + 1 - len(fresh)})"
+                beyond = f"#revisions > :nth-last-child(n + {MAX_REVISIONS + 1 - len(fresh)})"
                 yield Partial(beyond, "delete", "")
-            yield Partial("#revisions", "afterbegin", "".join(fresh))
+            yield Partial("#revisions", "beforeend", "".join(fresh))
 
     def _newest_rows(self, view: View) -> Iterator[Partial]:
         turns = [self._turn_context(view, turn) for turn in view.window.turns]

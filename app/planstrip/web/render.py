@@ -121,9 +121,9 @@ class Renderer:
         return self._render("session/_revisions.html", lang, revisions=revisions)
 
     def cached_revisions(self, session: str, window: Window, lang: str, after: int = 0) -> list[str]:
-        """The HTML of the revisions after a position, the newest first, each made once."""
+        """The HTML of the revisions after a position, oldest first, each made once."""
         rows = {row.revision.position: row.position for row in (*window.rows, *window.late) if row.revision}
-        shown = [revision for revision in reversed(window.revisions) if revision.is_shown and revision.position > after]
+        shown = [revision for revision in window.revisions if revision.is_shown and revision.position > after]
         return [self._cached_revision(session, revision, rows.get(revision.position), lang) for revision in shown]
 
     def _cached_revision(self, session: str, revision: Revision, row: int | None, lang: str) -> str:
