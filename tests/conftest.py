@@ -63,7 +63,7 @@ def unused_port() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser's tests come last: from the first on, Playwright keeps an event loop running in this thread."""
+    """The browser's tests come last in a process: from the first on, Playwright keeps an event loop running there."""
     for item in items:
         if "tests/browser" in item.nodeid:
             item.add_marker(pytest.mark.browser)

@@ -1,9 +1,13 @@
 """Finds a Chromium and fonts for Chinese, and installs what is missing, so that the README's one command tests all."""
 
+import fcntl
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +16,14 @@ from playwright.sync_api import sync_playwright
 SYSTEM_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
 INSTALL_TIMEOUT_S: Final = 600
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time: a package manager refuses the second."""
+    with Path(tempfile.gettempdir(), f"planstrip-tests-{os.getuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def find_or_install() -> str:

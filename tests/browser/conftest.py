@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.chromium import FLAGS, ensure_chinese_fonts, find_or_install
+from tests.browser.chromium import FLAGS, alone, ensure_chinese_fonts, find_or_install
 
 # What the browser says of a server that a test has stopped is no error of the page.
 EXPECTED = ("net::ERR_", "Failed to load resource", "Failed to fetch")
@@ -13,8 +13,9 @@ EXPECTED = ("net::ERR_", "Failed to load resource", "Failed to fetch")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = find_or_install()
-    ensure_chinese_fonts()
+    with alone():
+        path = find_or_install()
+        ensure_chinese_fonts()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
