@@ -13,9 +13,8 @@ document.addEventListener("DOMContentLoaded", () => {
     isBehind = true;
   });
   const settle = () => {
-    if (!isBehind || isHeld()) return;
-    isBehind = false;
-    htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });
+    if (isBehind && !isHeld()) htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });
+    isBehind &&= isHeld();
   };
   for (const name of ["pointerover", "pointerleave", "focusout"])
     document.documentElement.addEventListener(name, () => setTimeout(settle)); // the focus has moved by then

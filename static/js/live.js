@@ -4,6 +4,8 @@ const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, RETRY_MS = 2_000;
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
+  // When the agent gave its last sign: a heartbeat tells, or the head.
+  const lastEvent = (told) => Math.min(Date.now(), Number(told) || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
   let connection = null, retryAt = 0, heardAt = Date.now(), signAt = lastEvent();
   const lose = () => show("lost", heardAt);
 
@@ -52,12 +54,9 @@ document.addEventListener("DOMContentLoaded", () => {
   function show(state, since) {
     if (region.dataset.live === state) return;
     region.dataset.live = state;
+    document.title = document.title.replace(/^(⚠ )?/, state === "lost" ? "⚠ " : "");
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     const text = region.querySelector("[data-signal]").getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
     region.querySelector("[data-field=live]").textContent = text;
-  }
-
-  function lastEvent(told) { // when the agent gave its last sign: a heartbeat tells, or the head
-    return Math.min(Date.now(), Number(told) || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
   }
 });

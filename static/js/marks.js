@@ -4,8 +4,7 @@ const marked = (mark) => JSON.parse(localStorage.getItem(`planstrip:${mark}`) ??
 
 function show() {
   for (const mark of marks) for (const row of document.querySelectorAll(".session")) {
-    const isMarked = marked(mark).includes(row.dataset.watch);
-    row.toggleAttribute(`data-${mark}`, isMarked);
+    const isMarked = row.toggleAttribute(`data-${mark}`, marked(mark).includes(row.dataset.watch));
     row.querySelector(`[data-mark=${mark}]`).setAttribute("aria-pressed", isMarked);
   }
 }

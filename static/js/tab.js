@@ -7,8 +7,7 @@ let known = new Map();
 
 function tell(session) {
   const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
-  const tag = `${name} ${session.querySelector("time").dateTime}`; // the same in every tab: told once
-  new Notification(name, { body, tag });
+  new Notification(name, { body, tag: `${name} ${session.querySelector("time").dateTime}` }); // in many tabs told once
 }
 
 document.addEventListener("DOMContentLoaded", () => {

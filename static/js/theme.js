@@ -10,9 +10,8 @@ try {
 
 document.addEventListener("DOMContentLoaded", () => {
   const button = document.querySelector("[data-theme-switch]");
-  if (!button) return;
-  button.hidden = false;
-  button.addEventListener("click", () => {
+  button?.removeAttribute("hidden");
+  button?.addEventListener("click", () => {
     root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
     localStorage.setItem("planstrip:theme", root.dataset.theme);
   });

@@ -1,6 +1,5 @@
 // <time data-time>: puts event times into the reader's zone and language, also those that a push brings; ages tick.
-const lang = document.documentElement.lang;
-const clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const lang = document.documentElement.lang, clock = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const formats = {
   clock: new Intl.DateTimeFormat(lang, clock),
   moment: new Intl.DateTimeFormat(lang, { month: "short", day: "numeric", ...clock }),
@@ -8,8 +7,7 @@ const formats = {
   second: new Intl.DateTimeFormat(lang, { ...clock, second: "2-digit" }),
   ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
 };
-const told = new WeakMap();
-const OLD_MS = 10 * 60_000; // of a running turn's plan
+const told = new WeakMap(), OLD_MS = 10 * 60_000; // of a running turn's plan
 const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
 
 function age(time) {

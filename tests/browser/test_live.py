@@ -331,3 +331,48 @@ def test_an_event_that_shows_nothing_leaves_a_page_as_a_fresh_one(
     page.reload()
     wait_live(page)
     assert page.locator(shown).inner_text() == watched
+
+
+GAP = "() => document.documentElement.scrollHeight - window.innerHeight - window.scrollY"
+
+
+def long_session(panel: Panel, calls: int = 60) -> str:
+    session = new_session()
+    panel.append(session, TURN, *[event for n in range(calls) for event in (call(f"{n}"), result(f"{n}"))])
+    panel.write(session, todos("a=i b=p c=p d=p e=p f=p"))
+    return session
+
+
+def test_only_the_reader_leaves_the_end(page: Page, shared_panel: Panel) -> None:
+    """A strip that opens, a window that shrinks and rows that come do not; scrolling back or opening a row does."""
+    session = long_session(shared_panel)
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    page.locator(f"{STRIP} > summary").click()
+    page.wait_for_function(f"() => ({GAP})() <= 2")
+    page.set_viewport_size({"width": 700, "height": 500})
+    page.wait_for_function(f"() => ({GAP})() <= 2")
+    page.mouse.move(300, 450)  # not above the strip, whose list scrolls as well
+    page.mouse.wheel(0, -300)
+    page.wait_for_function(f"() => ({GAP})() >= 250")
+    wait_live(page, shared_panel.write(session, todos("a=c")).json()["position"])
+    assert page.evaluate(GAP) >= 250
+    page.get_by_role("link", name="Newest").click()
+    page.wait_for_function(f"() => ({GAP})() <= 2")
+    wait_live(page, shared_panel.write(session, todos("b=i")).json()["position"])
+    page.wait_for_function(f"() => ({GAP})() <= 2")
+    row = page.locator("[data-tool]").last
+    top = row.bounding_box()
+    row.locator("summary").click()
+    page.wait_for_timeout(100)
+    assert row.bounding_box()["y"] == top["y"]  # type: ignore[index] # what was opened is read from its start
+
+
+def test_a_retired_plan_leaves_its_undo_in_view(page: Page, shared_panel: Panel) -> None:
+    page.goto(f"{shared_panel.url}/sessions/{long_session(shared_panel)}")
+    wait_live(page)
+    page.locator(f"{STRIP} > summary").click()
+    page.get_by_role("button", name="Retire").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(STRIP)).to_be_in_viewport()

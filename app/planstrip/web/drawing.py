@@ -20,7 +20,7 @@ HAIR: Final = 0.4
 MIN_GAP: Final = 1.0  # lines of turns nearer than that are one
 MIN_POINT_GAP: Final = 4.0  # as wide as one where the drawing is narrow
 TICK_PX: Final = 96
-FOLD_NAME_WIDTH, CLOCK_WIDTH, SECONDS_WIDTH, MOMENT_WIDTH = 19.0, 17.0, 27.0, 44.0  # percent, where it is narrow
+FOLD_NAME_WIDTH, CLOCK_WIDTH, SECONDS_WIDTH, MOMENT_WIDTH = 21.0, 20.0, 30.0, 46.0  # percent, where it is narrow
 NAMES_SECONDS_BELOW_MS: Final = 4 * 60_000
 NAMES_DAYS_FROM_MS: Final = 20 * 3_600_000
 
