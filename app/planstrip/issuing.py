@@ -27,7 +27,7 @@ from planstrip.web.links import view_path
 from planstrip.web.wishes import wish_of
 
 UNITS_S: Final = {"m": 60, "h": 3600, "d": 24 * 3600}
-WIDE: Final = 240  # for what is no terminal: nothing is cut there
+WIDE: Final = 10_000  # for what is no terminal: nothing is cut or folded there
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

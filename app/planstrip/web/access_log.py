@@ -25,7 +25,8 @@ def without_tokens(target: str) -> str:
 
 def _hidden(pair: str) -> str:
     name, equals, value = pair.partition("=")
-    is_secret = unquote_plus(name).strip().lower() == "token" or "token=" in unquote_plus(unquote_plus(value)).lower()
+    said = unquote_plus(name).rpartition("?")[2].strip().lower()
+    is_secret = said == "token" or "token=" in unquote_plus(unquote_plus(value)).lower()
     return name + equals + HIDDEN if equals and is_secret else pair
 
 
