@@ -61,7 +61,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
-    "progress": LOG | {"intake", "terminal"},
+    "progress": LOG | {"intake"},
     "issuing": LOG | {"terminal", "hooks", "web"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else

@@ -21,7 +21,7 @@ from planstrip.db import WRITES, open_engine, prepare
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import DEFAULT_URL, panel_url
 from planstrip.tables import sessions
-from planstrip.terminal import plain
+from planstrip.terminal import plain, say
 from planstrip.view_tokens import ViewToken, Wish
 from planstrip.web.links import view_path
 from planstrip.web.wishes import wish_of
@@ -49,9 +49,9 @@ def create_link(
         is_known = wish.session is None or bool(
             connection.execute(select(sessions.c.id).where(sessions.c.id == wish.session)).first()
         )
-    print(base + view_path(token.session, text), flush=True)
+    say(sys.stdout, base + view_path(token.session, text))
     told = f"{token.id}: opens {_opens(token)} until {_moment(token.expires_at)}, for reading"
-    print(plain(told) + ("" if is_known else "; nothing has been heard of it yet"), file=sys.stderr)
+    say(sys.stderr, told + ("" if is_known else "; nothing has been heard of it yet"))
 
 
 def revoke_tokens(database_url: str, ids: Sequence[str]) -> None:
@@ -61,14 +61,14 @@ def revoke_tokens(database_url: str, ids: Sequence[str]) -> None:
             if view_tokens.find(connection, token_id) is None:
                 raise UnusableSettings(f"there is no view token {token_id!r:.80}; `planstrip token list` has them all")
             view_tokens.revoke(connection, token_id, _now())
-    print(f"{len(ids)} revoked" if len(ids) != 1 else "revoked")
+    say(sys.stdout, f"{len(ids)} revoked" if len(ids) != 1 else "revoked")
 
 
 def list_tokens(database_url: str, *, as_json: bool) -> None:
     with _writing(database_url) as connection:
         tokens = view_tokens.all_tokens(connection)
     if as_json:
-        print(json.dumps([asdict(token) | {"board": dict(token.board)} for token in tokens], ensure_ascii=False))
+        say(sys.stdout, json.dumps([asdict(token) | {"board": dict(token.board)} for token in tokens]))
         return
     now, table = _now(), Table(box=None, pad_edge=False)
     for name in ("id", "state", "opens", "label", "created", "expires"):

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from planstrip.terminal import plain
-
 if TYPE_CHECKING:
     from planstrip.intake.imports import FileReport, ImportReport, Progress
     from planstrip.writer import Writer
@@ -92,7 +90,7 @@ def _bar(paths: Sequence[Path]) -> "Iterator[Progress | None]":
         task = bar.add_task("import", total=sum(sizes.values()))
 
         def on_progress(path: Path, offset: int) -> None:
-            bar.update(task, advance=offset - done.get(path, 0), description=escape(plain(path.name)))
+            bar.update(task, advance=offset - done.get(path, 0), description=escape(_plain(path.name)))
             done[path] = offset
 
         yield on_progress
@@ -143,5 +141,10 @@ def _print_problems(file: "FileReport") -> None:
 
 def _say(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
-    stream.write(plain(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    stream.write(_plain(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
     stream.flush()
+
+
+def _plain(text: str) -> str:
+    """The text with control and formatting characters shown, not sent: file names and ids come from agents."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -64,14 +64,14 @@ def server(guard: Guard, settings: Settings) -> Server:
     config = uvicorn.Config(
         guard,
         log_config=None,
-        access_log=settings.access_log,
+        access_log=guard.settings.access_log,
         ws="none",
         lifespan="on",
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
         forwarded_allow_ips=settings.host,
     )
-    set_up_access_log(is_on=settings.access_log)
+    set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
 
 

@@ -46,7 +46,7 @@ def test_a_board_is_shown_by_its_filter(shared_panel: Panel) -> None:
 def test_below_a_prefix_the_link_leads_there(database: Path) -> None:
     with running(database, root_path="/plans") as panel:
         made = make(panel, session="é 1")
-        assert made["url"] == f"{panel.url}/plans/sessions/%C3%A9%201?token={made['token']}"
+        assert made["url"] == f"{panel.client.base_url}sessions/%C3%A9%201?token={made['token']}"
         assert panel.client.get(made["url"]).status_code == 200
 
 

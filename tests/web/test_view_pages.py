@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from planstrip.web import view_watch
 from planstrip.web.view_door import asked
-from tests.running import Panel, new_session, running, todos
+from tests.running import Panel, Stream, new_session, running, todos
 from tests.views import expired, forged, revoke, revoked, view, view_of
 
 TOKEN: Final = "s3cret"
@@ -423,7 +423,7 @@ def test_a_token_outlives_a_restart_and_a_new_token_of_the_panel(database: Path)
         assert page.status_code == 200
         (stream_url,) = [link for link in links(page.text) if "/stream" in link]
         assert stream_url.startswith("/plans/sessions/a/stream?")
-        with panel.stream(stream_url) as stream:
+        with Stream(f"http://{panel.client.base_url.netloc.decode()}", stream_url, {}) as stream:
             assert stream.status == 200
         assert get(panel, "/sessions/b", token).status_code == 401
 

@@ -48,9 +48,9 @@ def plan_url(root: str, session: str, name: str, kept: Mapping[str, str] = NOTHI
     return f"{root}/api/sessions/{quote(session, safe='')}/{name}" + (f"?{urlencode(kept)}" if kept else "")
 
 
-def stream_url(root: str, page: str, session: str, position: int, lang: str, token: str | None = None) -> str:
+def stream_url(root: str, page: str, session: str, position: int, lang: str, **more: str) -> str:
     """The stream of a page, `sessions` or `embed`, that shows the session as of `position`."""
-    query = {"after": str(position), "lang": lang} | ({"token": token} if token else {})
+    query = {"after": str(position), "lang": lang, **more}
     return f"{root}/{page}/{quote(session, safe='')}/stream?{urlencode(query)}"
 
 

@@ -65,7 +65,7 @@ def session_page(request: Request) -> Response:
         children=kinship.children(view.family, root, lang, tr),
         turns=[parts.renderer.turn_context(session, turn, lang, view.family) for turn in view.window.turns],
         older_url=older_url(root, session, lang, view.window, at, reader.kept),
-        stream_url=stream_url(root, "sessions", session, view.changed, lang, reader.token) if at is None else None,
+        stream_url=stream_url(root, "sessions", session, view.changed, lang, **reader.kept) if at is None else None,
         position=view.changed if at is None else at,
         past=past_bar(root, session, standing, stops, request.query_params, tr, reader) if stops else None,
     )
@@ -107,13 +107,14 @@ def embed(request: Request) -> Response:
     position = standing.embed_changed if at is None else at
     is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
     tr, root, token = translations(lang), parts.settings.root_path, request.query_params.get("token")
+    more = {"token": token} if token else {}
     page = EmbedPage(
         frame=frame(request, lang),
         session=session,
         exists=position > 0 or at is not None,
         head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
         strip=strip_labels.strip(View(standing), tr, is_open=is_open),
-        stream_url=stream_url(root, "embed", session, position, lang, token) if at is None else None,
+        stream_url=stream_url(root, "embed", session, position, lang, **more) if at is None else None,
         position=position,
         is_open=is_open,
     )

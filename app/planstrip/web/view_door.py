@@ -46,9 +46,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`session` None: the board."""
+    """`sessions` empty: the board."""
 
-    session: str | None
+    sessions: tuple[str, ...]
     is_stream: bool
 
 
@@ -66,7 +66,7 @@ def asked(method: str, path: str) -> Asked | None:
         return None
     for pattern, shows in _PATTERNS:
         if found := pattern.fullmatch(path):
-            return Asked(found[1] if shows == "session" else None, path.endswith("/stream"))
+            return Asked(found.groups() if shows == "session" else (), path.endswith("/stream"))
     return None
 
 
@@ -87,11 +87,9 @@ def opens(connection: Connection, token: ViewToken, asked: Asked, now: int) -> b
     if not token.is_live(now):
         return False
     if token.session is not None:
-        return token.session == asked.session
-    if asked.session is None:
-        return True
-    found = select(sessions.c.id).where(sessions.c.id == asked.session, *conditions(Filters(**token.board), now))
-    return connection.execute(found).first() is not None
+        return set(asked.sessions) == {token.session}
+    found = select(sessions.c.id).where(sessions.c.id.in_(asked.sessions), *conditions(Filters(**token.board), now))
+    return set(asked.sessions) <= set(connection.execute(found).scalars())
 
 
 @dataclass(slots=True)
