@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from planstrip.web import view_watch
 from tests.browser.record import STRIP, wait_live
+from tests.browser.test_a11y import AXE, faults
 from tests.running import Panel, new_session, running, todos
 from tests.views import revoke, view, view_of
 
@@ -125,3 +126,17 @@ def test_a_guest_of_a_board_goes_from_it_to_a_session_and_back(page: Page, guard
     wait_live(page)
     assert token_of(page) == [token]
     page.get_by_role("link", name="Shown").wait_for()
+
+
+def test_axe_finds_nothing_on_what_guests_see(page: Page, guarded: Panel) -> None:
+    session = story(guarded)
+    for path, text in (
+        (f"/sessions/{session}", view(guarded, session)),
+        (f"/sessions/{session}?at=2&", view(guarded, session)),
+        ("/", view(guarded, {"q": "a"})),
+        ("/", view(guarded, {"q": "nothing like it"})),
+        (f"/sessions/{session}", view(guarded, "another")),
+    ):
+        page.goto(f"{guarded.url}{path}{'' if '?' in path else '?'}token={text}")
+        page.evaluate(AXE)
+        assert faults(page) == [], path
