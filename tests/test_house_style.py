@@ -25,6 +25,7 @@ LOG: Final = BASE | {
     "writer",
     "follower",
     "forgetting",
+    "view_tokens",
     "past",
     "plan",
     "projection",
@@ -48,6 +49,8 @@ ARROWS: Final[dict[str, set[str]]] = {
     "writer": {"events", "db", "errors", "tables", "eventlog"},
     "follower": BASE,
     "forgetting": BASE,
+    "view_tokens": BASE,
+    "terminal": set(),
     "refolding": LOG,
     "revising": BASE | {"eventlog", "plan"},
     "projection": BASE | {"eventlog", "plan", "revising", "session_rows", "timelines"},
@@ -59,6 +62,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
     "progress": LOG | {"intake"},
+    "issuing": LOG | {"terminal", "hooks", "web"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "snapshot": LOG | {"intake", "web", "snapshot"},
@@ -67,7 +71,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
-MAY_IMPORT_ALL: Final = {"main", "cli", "serving", "demo", "__main__", "__init__"}
+MAY_IMPORT_ALL: Final = {"main", "cli", "cli_tokens", "serving", "demo", "__main__", "__init__"}
 
 PHYSICAL: Final = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right|top|bottom)[\w-]*"

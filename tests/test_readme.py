@@ -28,6 +28,7 @@ def test_every_command_it_names_exists() -> None:
     from planstrip.cli import app
 
     known = {info.name or info.callback.__name__ for info in app.registered_commands if info.callback}
+    known |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
     named = {shlex.split(line)[1] for line in commands() if line.startswith("planstrip ")}
     named |= set(re.findall(r"`planstrip (\w+)", README))
     assert named <= known

@@ -14,9 +14,11 @@ REPORTS: Final = {
     "lost plan": "33 34 35 36 37 41 42 43 44 45 46 61 66 70 147",
     "display": "15 16 17 18 29 31 49 52 53 57 58 59 91 97 98 99 104 105 108 114 115",
     "live-update": "9 11 12 54 73 75 76 77 78 79 80 81 82 83 85 87 93 120",
+    "security": "138 140 141",
     "workflow feature": "19 20 21 25 39 47 60 63 64 68 71 72 102 103 106 151 152 153 158 159",
 }
 NOT_OURS: Final = {
+    "R140": "a mask that misses a secret is worse than none: `planstrip forget` takes out what leaked (spec.md §1)",
     "R031": "the strip's header names no task (spec.md §6): a row and the board do, the name first",
     "R108": "there is no switch for the details: a strip that stands has a list to open",
 }

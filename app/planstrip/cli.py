@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from planstrip import __version__
+from planstrip import __version__, cli_tokens
 from planstrip.errors import PlanstripError
 
 app = typer.Typer(
@@ -17,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(cli_tokens.app)
 
 Policy = Annotated[
     bool | None,
@@ -66,6 +68,9 @@ def serve(
         str | None, typer.Option(help="Who may frame /embed: CSP sources.", show_default=False)
     ] = None,
     root_path: Annotated[str | None, typer.Option(help="The prefix it is mounted below.", show_default=False)] = None,
+    access_log: Annotated[
+        bool | None, typer.Option("--access-log", help="Log each request, tokens hidden.", show_default=False)
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
@@ -82,6 +87,7 @@ def serve(
         allowed_hosts=allowed_hosts,
         frame_ancestors=frame_ancestors,
         root_path=root_path,
+        access_log=access_log,
     )
     raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
@@ -246,8 +252,6 @@ def main() -> None:
 
 
 def _database(given: str | None) -> str:
-    import os
+    from planstrip.settings import database_url_or_default
 
-    from planstrip.settings import default_database_url
-
-    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or default_database_url()
+    return database_url_or_default(given)

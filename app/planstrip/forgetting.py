@@ -4,7 +4,7 @@ from sqlalchemy import delete, func, select
 
 from planstrip.db import NO_TRANSACTION, WRITES, open_engine, prepare
 from planstrip.errors import UnusableSettings
-from planstrip.tables import checkpoints, events, search_texts, sessions
+from planstrip.tables import checkpoints, events, search_texts, sessions, view_tokens
 
 
 def forget_session(database_url: str, session: str) -> int:
@@ -21,6 +21,7 @@ def forget_session(database_url: str, session: str) -> int:
             (events, events.c.session),
             (checkpoints, checkpoints.c.session),
             (search_texts, search_texts.c.session),
+            (view_tokens, view_tokens.c.session),
             (sessions, sessions.c.id),
         ):
             connection.execute(delete(table).where(column == session))

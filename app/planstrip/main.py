@@ -24,6 +24,7 @@ from planstrip.web.guard import Guard
 from planstrip.web.live import Hub
 from planstrip.web.routes import add_routes
 from planstrip.web.shortcut import Shortcut
+from planstrip.web.view_door import ViewDoor
 from planstrip.writer import Writer
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def create_app(settings: Settings) -> Guard:
     owners = Owners()
     app.state.mcp = McpEndpoint(parts, owners)
     app.state.hooks = Hooks(parts, owners)
-    guard = app.state.guard = Guard(Shortcut(app), settings)
+    guard = app.state.guard = Guard(Shortcut(app), settings, ViewDoor(engine, now_ms))
     add_routes(app)
     return guard
 

@@ -16,6 +16,7 @@ from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
+from planstrip.web.access_log import set_up_access_log
 from planstrip.web.guard import Guard
 
 GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
@@ -63,13 +64,14 @@ def server(guard: Guard, settings: Settings) -> Server:
     config = uvicorn.Config(
         guard,
         log_config=None,
-        access_log=False,
+        access_log=guard.settings.access_log,
         ws="none",
         lifespan="on",
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
         forwarded_allow_ips=settings.host,
     )
+    set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
 
 

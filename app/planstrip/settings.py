@@ -1,6 +1,7 @@
 """Every setting, with its default and its reason; read from the environment (`PLANSTRIP_…`) and from flags."""
 
 import ipaddress
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -25,6 +26,11 @@ def default_database_url() -> str:
     from platformdirs import user_data_path  # only where no database was named
 
     return f"sqlite:///{user_data_path('planstrip', appauthor=False) / 'planstrip.sqlite3'}"
+
+
+def database_url_or_default(given: str | None) -> str:
+    """For a command that reads no other setting."""
+    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or default_database_url()
 
 
 class Settings(BaseSettings):
@@ -53,6 +59,9 @@ class Settings(BaseSettings):
 
     root_path: str = ""
     """The prefix that the panel is mounted below, such as `/plans`."""
+
+    access_log: bool = False
+    """Whether each request is logged, with the tokens in its address hidden."""
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -1,10 +1,12 @@
-"""The tables: sessions, events, checkpoints. The event log is only added to; all else can be dropped and rebuilt."""
+"""The tables. The event log is only added to; all else can be dropped and rebuilt, but for the view tokens."""
 
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text, UniqueConstraint, text
 
-SCHEMA_HEAD: Final = "20261130_board"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
+SCHEMA_HEAD: Final = (
+    "20261201_view_tokens"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
+)
 
 metadata = MetaData(
     naming_convention={
@@ -90,5 +92,26 @@ checkpoints = Table(
     Column("name", String(50), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("position", _BIG, nullable=False),
+    Column("value", Text, nullable=False),
+)
+
+# Who may look at what, and until when: `board` is a filter as JSON. A token itself is never stored.
+view_tokens = Table(
+    "view_tokens",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("session", String(200)),
+    Column("board", Text, nullable=False),
+    Column("label", Text),
+    Column("created_at", _BIG, nullable=False),
+    Column("expires_at", _BIG, nullable=False),
+    Column("revoked_at", _BIG),
+    Index(None, "session"),
+)
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("name", String(50), primary_key=True),
     Column("value", Text, nullable=False),
 )

@@ -8,7 +8,7 @@ async function find(row) { // a link's row may be older than those shown
   for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
     await htmx.ajax("GET", older(), { swap: "none" });
   if (document.querySelector(row)) document.querySelector(row).scrollIntoView({ block: "center" });
-  else location.assign(`?at=${row.slice(5)}${row}`); // so old that the page of then is the nearest
+  else location.assign(`?${new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), at: row.slice(5) })}${row}`); // so old that the page of then is the nearest
 }
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.chromium import FLAGS, alone, ensure_chinese_fonts, find_or_install
 
-# What the browser says of a server that a test has stopped is no error of the page.
-EXPECTED = ("net::ERR_", "Failed to load resource", "Failed to fetch")
+# What is said of a server that a test has stopped, or of a token that it has revoked, is no error of the page.
+EXPECTED = ("net::ERR_", "Failed to load resource", "Failed to fetch", "SSE reconnect failed with status 401")
 
 
 @pytest.fixture(scope="session")

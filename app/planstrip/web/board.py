@@ -16,6 +16,7 @@ from planstrip.plan.todos import Problem
 from planstrip.projection import rebuild_all
 from planstrip.tables import sessions
 from planstrip.web.listing import Filters, Listed, conditions, listed
+from planstrip.web.readers import OWNER, Reader
 
 ROWS: Final = 50
 URGENT_MS: Final = 60 * 60_000
@@ -27,20 +28,24 @@ ORDER: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working",
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which sessions. `after` is the `next` of an earlier page."""
+    """Which sessions. `after` is the `next` of an earlier page; `is_held`: by a view token, to these and no others."""
 
     filters: Filters = field(default_factory=Filters)
     after: str | None = None
+    is_held: bool = False
 
     @property
     def is_narrowed(self) -> bool:
-        """Then children stand for themselves: their parents may not match."""
-        return bool(self.filters.q or self.filters.agent or self.filters.state)
+        """Then children stand for themselves: their parents may not match, nor they where the parents do."""
+        filters = self.filters
+        return bool(filters.q or filters.agent or filters.state or (self.is_held and filters.cwd))
 
 
-def query_of(given: Mapping[str, str]) -> Query:
-    """Of an address's query."""
-    return Query(Filters(*(given.get(name) or None for name in ("q", "agent", "state", "cwd"))), given.get("after"))
+def query_of(given: Mapping[str, str], reader: Reader = OWNER) -> Query:
+    """Of an address's query, but for a guest of that which the token is held to."""
+    filters = given if reader.view is None else reader.view.board
+    found = Filters(*(filters.get(name) or None for name in ("q", "agent", "state", "cwd")))
+    return Query(found, given.get("after"), reader.is_guest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page. `states` and `agents` count all sessions there are, whatever the query asks for."""
+    """One page. `states` and `agents` count all sessions there are, whatever the query asks for; none for a guest."""
 
     families: tuple[Family, ...] = ()
     next: str | None = None
@@ -96,8 +101,8 @@ def _read(connection: Connection, query: Query, now: int) -> Board:
     return Board(
         families=tuple(Family(session, tuple(children.get(session.id, ()))) for session in found),
         next=following,
-        states=_states(connection, now),
-        agents=tuple(connection.execute(_AGENTS).scalars()),
+        states=() if query.is_held else _states(connection, now),
+        agents=() if query.is_held else tuple(connection.execute(_AGENTS).scalars()),
     )
 
 

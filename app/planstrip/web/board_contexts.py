@@ -47,23 +47,26 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class BoardList:
-    """`tab` is the name for the browser's tab. `is_narrowed`: a query stands, which may match nothing."""
+    """`tab` is the name for the browser's tab. `is_narrowed`: a query stands, which may match nothing.
+
+    `all_url` is None for a guest, to whom no more is shown.
+    """
 
     rows: Sequence[BoardRow]
     next_url: str | None
     states: Sequence[Filter]
     agents: Sequence[Filter]
     tab: str
-    all_url: str
+    all_url: str | None
     is_narrowed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BoardPage:
-    """`kept`: the rest of the query, which a search keeps."""
+    """`query` is what is searched for, None for a guest, who cannot; `kept`: the rest, which a search keeps."""
 
     frame: Frame
     shown: BoardList
-    query: str
+    query: str | None
     kept: Mapping[str, str]
     stream_url: str

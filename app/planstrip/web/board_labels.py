@@ -3,23 +3,32 @@
 from collections.abc import Mapping
 from gettext import NullTranslations
 from typing import Final
-from urllib.parse import urlencode
 
 from planstrip.plan.outline import State
 from planstrip.web import labels
 from planstrip.web.board import Board, Family
 from planstrip.web.board_contexts import BoardList, BoardRow, Filter
 from planstrip.web.kinship import agents_running, line
-from planstrip.web.links import session_url
+from planstrip.web.links import board_url, session_url
+from planstrip.web.readers import OWNER, Reader
 
 KEPT_ON_PAGES: Final = ("lang", "theme")
 TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "working")
 
 
-def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTranslations) -> BoardList:
+def own_query(given: Mapping[str, str], reader: Reader) -> dict[str, str]:
+    """What of an address's query the links of the page have: of a guest's no filter, but the token."""
+    names = {*KEPT_ON_PAGES, "after"} if reader.is_guest else given.keys() - {"token"}
+    return {name: value for name, value in given.items() if name in names} | dict(reader.kept)
+
+
+def board_list(
+    board: Board, root: str, query: Mapping[str, str], tr: NullTranslations, reader: Reader = OWNER
+) -> BoardList:
     """`query`: the page's own, which every link within the board keeps but for what it changes."""
-    kept = {name: value for name, value in query.items() if name in KEPT_ON_PAGES}
+    kept = {name: value for name, value in query.items() if name in KEPT_ON_PAGES} | dict(reader.kept)
     place = query.get("cwd")
+    all_url = _url(root, kept | ({"cwd": place} if place and query.keys() - {"cwd", *KEPT_ON_PAGES} else {}))
     return BoardList(
         rows=[row(family, root, kept, tr) for family in board.families],
         next_url=None if board.next is None else _url(root, query, after=board.next),
@@ -29,8 +38,8 @@ def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTransl
         ],
         agents=[_filter(root, query, "agent", agent, labels.agent_name(agent) or agent) for agent in board.agents],
         tab=_tab(board, tr),
-        all_url=_url(root, kept | ({"cwd": place} if place and query.keys() - {"cwd", *KEPT_ON_PAGES} else {})),
-        is_narrowed=bool(query.keys() - {*KEPT_ON_PAGES}),
+        all_url=None if reader.is_guest else all_url,
+        is_narrowed=reader.is_guest or bool(query.keys() - {*KEPT_ON_PAGES}),
     )
 
 
@@ -79,5 +88,4 @@ def _filter(
 def _url(root: str, query: Mapping[str, str], **changed: str | None) -> str:
     """The board with a query changed; another filter begins at the first page."""
     found: dict[str, str | None] = {**query, "after": None, **changed}
-    given = {name: value for name, value in found.items() if value}
-    return f"{root}/" + (f"?{urlencode(given)}" if given else "")
+    return board_url(root, {name: value for name, value in found.items() if value})

@@ -49,7 +49,7 @@ def topic(parts: Parts, query: Query, name: str) -> Topic[BoardView]:
     def read(view: BoardView | None) -> BoardView:
         return advance(view, read_board(parts, query))
 
-    return Topic(f"/board?{name}", read, read, lambda _: 0, hears_all=True)
+    return Topic(f"/board {name}", read, read, lambda _: 0, hears_all=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from planstrip.plan.rows import RowState
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What every page needs. `theme` is `light`, `dark` or `auto`, `root` the prefix that the app is mounted below."""
+    """What every page needs. `theme` is `light`, `dark` or `auto`, `root` the prefix that the app is mounted below.
+
+    `home_url` is the board, None for a reader to whom it is not open.
+    """
 
     lang: str
     theme: str
@@ -19,6 +22,7 @@ class Frame:
     css_url: str
     js_url: str
     favicon_url: str
+    home_url: str | None
     languages: Sequence["Language"] = ()
 
 

@@ -32,6 +32,7 @@ class Shape:
     status: int = 200
 
 
+TOKENS: Final = "/api/tokens"
 SHAPES: Final[dict[tuple[str, str], Shape]] = {
     ("post", "/api/sessions"): Shape(schemas.SessionAnswer, schemas.SessionBody, 201),
     ("get", "/api/sessions"): Shape(schemas.SessionsAnswer),
@@ -43,6 +44,8 @@ SHAPES: Final[dict[tuple[str, str], Shape]] = {
     ("post", HOOKS): Shape(schemas.HookAnswer, schemas.HookBody),
     ("post", f"{SESSION}/restore"): Shape(schemas.PlanAnswer, schemas.ViewerBody),
     ("post", f"{SESSION}/dismiss"): Shape(schemas.PlanAnswer, schemas.DismissBody),
+    ("post", TOKENS): Shape(schemas.MadeViewTokenAnswer, schemas.ViewTokenBody, 201),
+    ("get", TOKENS): Shape(schemas.ViewTokensAnswer),
 }
 
 

@@ -1,6 +1,7 @@
 """The one handler of errors: problem+json for programs, a page for people."""
 
 import logging
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
@@ -12,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
+from planstrip.web.readers import reader_of
 
 OUR_FAULT: Final = "something went wrong here; it is in the server's log"
 
@@ -32,8 +34,10 @@ def _page(request: Request, error: PlanstripError) -> Response:
     from planstrip.web.contexts import ErrorPage
     from planstrip.web.pages import frame, html, language  # pages import what raises these errors
 
-    lang = language(request)
-    page = ErrorPage(frame(request, lang), error.status, error.title, error.detail)
+    lang, around = language(request), frame(request, language(request))
+    if reader_of(request).is_guest:
+        around = replace(around, home_url=None)  # no token stands in an error, in a link neither
+    page = ErrorPage(around, error.status, error.title, error.detail)
     return html(parts_of(request), "error.html", lang, page, error.status)
 
 

@@ -1,7 +1,7 @@
 """What a push holds: the regions that changed since a viewer's position, as the page's own partials (spec.md §8)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
@@ -13,21 +13,25 @@ from planstrip.web.languages import translations
 from planstrip.web.links import older_url
 from planstrip.web.live import Base, sse
 from planstrip.web.past_labels import plan_list
-from planstrip.web.render import Renderer
+from planstrip.web.readers import OWNER, Reader
+from planstrip.web.render import NO_FAMILY, Renderer
 from planstrip.web.strip_contexts import Strip
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """One session's frames in one language. `clock` gives ms since the epoch."""
+    """One session's frames in one language, for one reader. `clock` gives ms since the epoch."""
 
     renderer: Renderer
     session: str
     lang: str
     clock: Callable[[], int]
+    reader: Reader = OWNER
 
     def page(self, view: View, base: Base, is_first: bool) -> bytes | None:
         """What takes a page from `base` to the view; None when nothing that it shows has changed."""
+        if self.reader.is_guest:
+            view = replace(view, family=NO_FAMILY)
         is_family_new = is_first or view.family.serial > base.serial
         if not is_family_new and view.changed <= base.position:
             return None
@@ -68,7 +72,7 @@ class Frames:
 
     def _unseen(self, regions: list[Partial], view: View, base: Base, is_first: bool) -> list[Partial]:
         """Without those that a viewer at `base` has as they are: an event may move one and not show in it."""
-        kept, here = self.renderer.regions, (self.session, self.lang)
+        kept, here = self.renderer.regions, (self.session, f"{self.lang} {self.reader.key}")
         seen = {} if is_first else kept.get((*here, base)) or {}
         now = seen | {region.target: region.html for region in regions}
         kept.put((*here, Base(view.changed, view.family.serial)), now, sum(map(len, now.values())))
@@ -77,14 +81,14 @@ class Frames:
     def _standing(self, view: View) -> Iterator[Partial]:
         """The strip, and what is told in its stead while no plan stands."""
         tr, root, standing = translations(self.lang), self.renderer.root, view.standing
-        acts = strip_labels.acts(root, self.session, standing, self.lang)
+        acts = strip_labels.acts(root, self.session, standing, self.lang, self.reader)
         worked = drawing.worked(view.timeline, tr)
         yield self._strip_of(strip_labels.strip(view, tr, acts=acts, worked=worked))
         section = strip_labels.unlisted_alone(standing, acts, tr)
         yield Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
-        retired = strip_labels.retired(root, self.session, standing, self.lang, tr)
+        retired = strip_labels.retired(root, self.session, standing, self.lang, tr, self.reader)
         yield Partial("#retired", "outerMorph", self.renderer.retired(self.lang, retired))
-        plans = plan_list(root, self.session, standing, self.lang, tr)
+        plans = plan_list(root, self.session, standing, self.lang, tr, self.reader)
         yield Partial("#plans", "outerMorph", self.renderer.plans(self.lang, plans))
 
     def _strip_of(self, strip: Strip | None) -> Partial:
@@ -109,7 +113,7 @@ class Frames:
     def _newest_rows(self, view: View) -> Iterator[Partial]:
         turns = [self._turn_context(view, turn) for turn in view.window.turns]
         yield Partial("#turns", "outerMorph", self.renderer.turns(self.lang, turns))
-        older = older_url(self.renderer.root, self.session, self.lang, view.window)
+        older = older_url(self.renderer.root, self.session, self.lang, view.window, kept=self.reader.kept)
         yield Partial("#older", "outerMorph", self.renderer.older(self.lang, older))
 
     def _rows(self, view: View, base: int) -> Iterator[Partial]:

@@ -5,12 +5,15 @@ import json
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planstrip.errors import BadRequest, Forbidden, PlanstripError, Unauthorized
 from planstrip.settings import Settings, bare_host
+from planstrip.web.readers import READER, Reader
+from planstrip.web.view_door import Given, ViewDoor, asked, given
+from planstrip.web.view_watch import ViewWatch
 
 if TYPE_CHECKING:
     from itsdangerous import URLSafeTimedSerializer
@@ -32,11 +35,14 @@ class Guard:
 
     app: ASGIApp
     settings: Settings
+    views: ViewDoor
     _signer: "URLSafeTimedSerializer | None" = field(default=None)
     _hosts: frozenset[str] = field(init=False)
+    _watch: ViewWatch = field(init=False)
 
     def __post_init__(self) -> None:
         self._hosts = self.settings.hosts
+        self._watch = ViewWatch(self.views)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,18 +63,44 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *extra]
             await send(message)
 
+        reader = None
         try:
             self._check_host(headers.get(b"host"))
             if scope["method"] not in SAFE_METHODS:
                 _check_origin(headers)
-            self._check_token(scope, path, headers)
+            reader = await self._reader(scope, path, headers)
         except PlanstripError as error:
-            if isinstance(error, Unauthorized) and _wants_html(headers, path):
-                scope = self._refused_page(scope, path)
-            else:
+            if not isinstance(error, Unauthorized) or not _wants_html(headers, path):
                 await _refuse(error, send_guarded)
                 return
-        await self.app(scope, receive, send_guarded)
+            scope = self._refused_page(scope, path, headers)
+        await self._pass_on(scope, path, receive, send_guarded, reader)
+
+    async def _reader(self, scope: Scope, path: str, headers: dict[bytes, str]) -> Reader | None:
+        """Who holds a view token, which is asked before all else; None for whom the panel belongs to, or anybody."""
+        if _is_for_all(path):
+            return None
+        view = self._view(scope, headers)
+        if view is not None:
+            return await self.views.admit(asked(scope["method"], path), view)
+        if self.settings.secret is not None:
+            self._check_token(self.settings.secret, scope, path, headers)
+        return None
+
+    def _view(self, scope: Scope, headers: dict[bytes, str]) -> Given | None:
+        view, secret = given(scope["query_string"], headers.get(b"authorization", "")), self.settings.secret
+        return None if view is None or (secret and _same(view.token.encode(), secret)) else view
+
+    async def _pass_on(self, scope: Scope, path: str, receive: Receive, send: Send, reader: Reader | None) -> None:
+        if reader is None or reader.view is None:
+            await self.app(scope, receive, send)
+            return
+        scope = {**scope, READER: reader}
+        wanted = asked(scope["method"], path)
+        if wanted is not None and wanted.is_stream:
+            await self._watch.stream(self.app, scope, receive, send, reader.view, wanted)
+        else:
+            await self.app(scope, receive, send)
 
     def _mounted(self, scope: Scope) -> Scope:
         """The scope below the prefix, as ASGI has it, whether a proxy has taken the prefix off the path or not."""
@@ -87,10 +119,7 @@ class Guard:
                 f"Host is {(host or '')[:80]!r}, which is not one of this panel's: set allowed_hosts to add it"
             )
 
-    def _check_token(self, scope: Scope, path: str, headers: dict[bytes, str]) -> None:
-        secret = self.settings.secret
-        if secret is None or path in ("/healthz", "/sign-in") or _is_under(path, "/static"):
-            return
+    def _check_token(self, secret: str, scope: Scope, path: str, headers: dict[bytes, str]) -> None:
         kind, _, given = headers.get(b"authorization", "").partition(" ")
         if kind.lower() == "bearer" and _same(given.strip().encode("latin-1"), secret):
             return
@@ -102,14 +131,23 @@ class Guard:
             return
         raise Unauthorized("this panel needs its token: send it as `Authorization: Bearer …`, or sign in on a page")
 
-    def _refused_page(self, scope: Scope, path: str) -> Scope:
-        """The same request, led to the sign-in page, which leads back; a frame keeps no cookie, and is told so."""
-        back = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-        kept = parse_qs(scope["query_string"].decode("latin-1"))
-        shown = {name: kept[name][-1] for name in ("lang", "theme") if name in kept}
-        query = urlencode({"next": back, **shown}).encode()
-        path = self.settings.root_path + ("/embed-refused" if _is_under(path, "/embed") else "/sign-in")
-        return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, STATUS: 401}
+    def _refused_page(self, scope: Scope, path: str, headers: dict[bytes, str]) -> Scope:
+        """The same request, led to the sign-in page, which leads back; a frame keeps no cookie, and is told so.
+
+        No token goes along: whoever signs in needs none in the address.
+        """
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        kept = urlencode([pair for pair in pairs if pair[0] != "token"])
+        query = {name: value for name, value in pairs if name in ("lang", "theme")}
+        if self._view(scope, headers) is not None:
+            page = "/view-refused"
+        elif _is_under(path, "/embed"):
+            page = "/embed-refused"
+        else:
+            page, query = "/sign-in", {"next": scope["path"] + (f"?{kept}" if kept else ""), **query}
+        path = self.settings.root_path + page
+        encoded = urlencode(query).encode()
+        return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": encoded, STATUS: 401}
 
     def cookie_value(self) -> str:
         value: str = self._serializer().dumps("signed in")
@@ -156,6 +194,10 @@ def _authority(url: str, origin: str) -> tuple[str | None, int | None]:
 def _wants_html(headers: dict[bytes, str], path: str) -> bool:
     is_page = path == "/" or _is_under(path, "/sessions") or _is_under(path, "/embed") or path == "/docs"
     return is_page and not path.endswith("/stream") and "text/html" in headers.get(b"accept", "")
+
+
+def _is_for_all(path: str) -> bool:
+    return path in ("/healthz", "/sign-in") or _is_under(path, "/static")
 
 
 def _is_under(path: str, prefix: str) -> bool:

@@ -16,21 +16,23 @@ from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.contexts import Frame, Partial
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import board_stream_url, older_url, past_url, stream_url
+from planstrip.web.links import board_stream_url, board_url, older_url, past_url, stream_url
 from planstrip.web.past_labels import past_bar, plan_list
+from planstrip.web.readers import reader_of
 from planstrip.web.session_contexts import EmbedPage, SessionPage
 
 
 def board(request: Request) -> Response:
-    parts, lang, query = parts_of(request), language(request), dict(request.query_params)
-    shown = board_labels.board_list(read_board(parts, query_of(query)), root_of(request), query, translations(lang))
+    parts, lang, reader, root = parts_of(request), language(request), reader_of(request), root_of(request)
+    query = board_labels.own_query(request.query_params, reader)
+    shown = board_labels.board_list(read_board(parts, query_of(query, reader)), root, query, translations(lang), reader)
     kept = {name: value for name, value in query.items() if name not in ("q", "after")}
     page = BoardPage(
         frame=frame(request, lang),
         shown=shown,
-        query=query.get("q", ""),
+        query=None if reader.is_guest else query.get("q", ""),
         kept=kept,
-        stream_url=board_stream_url(root_of(request), query, lang),
+        stream_url=board_stream_url(root, query, lang),
     )
     return html(parts, "board.html", lang, page)
 
@@ -38,15 +40,15 @@ def board(request: Request) -> Response:
 def session_page(request: Request) -> Response:
     """The session as it stands; with `?at=` as it stood, where nothing moves and nothing can be done."""
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
-    at = moment_of(request, session)
+    at, reader = moment_of(request, session), reader_of(request)
     with parts.engine.connect() as connection:
         if at is None:
             view, stops = projection.view(connection, session), None
-            view = with_family(connection, session, view, parts.clock())
+            view = view if reader.is_guest else with_family(connection, session, view, parts.clock())
         else:  # what its children were then is not known here
             view, stops = past.view_at(connection, session, at), past.stops(connection, session, at)
     tr, root, standing = translations(lang), parts.settings.root_path, view.standing
-    acts = strip_labels.acts(root, session, standing, lang) if at is None else None
+    acts = strip_labels.acts(root, session, standing, lang, reader) if at is None else None
     now = parts.clock() if at is None else standing.updated_at
     page = SessionPage(
         frame=frame(request, lang),
@@ -55,38 +57,38 @@ def session_page(request: Request) -> Response:
         head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang)),
         strip=strip_labels.strip(view, tr, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)),
         unlisted=strip_labels.unlisted_alone(standing, acts, tr),
-        retired=strip_labels.retired(root, session, standing, lang, tr) if at is None else None,
+        retired=strip_labels.retired(root, session, standing, lang, tr, reader) if at is None else None,
         timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
-        plans=plan_list(root, session, standing, lang, tr),
+        plans=plan_list(root, session, standing, lang, tr, reader),
         hint=hints.hint(view, tr) if at is None else None,
         children=kinship.children(view.family, root, lang, tr),
         turns=[parts.renderer.turn_context(session, turn, lang, view.family) for turn in view.window.turns],
-        older_url=older_url(root, session, lang, view.window, at),
-        stream_url=stream_url(root, "sessions", session, view.changed, lang) if at is None else None,
+        older_url=older_url(root, session, lang, view.window, at, reader.kept),
+        stream_url=stream_url(root, "sessions", session, view.changed, lang, **reader.kept) if at is None else None,
         position=view.changed if at is None else at,
-        past=past_bar(root, session, standing, stops, dict(request.query_params), tr) if stops else None,
+        past=past_bar(root, session, standing, stops, request.query_params, tr, reader) if stops else None,
     )
     answer = html(parts, "session/show.html", lang, page)
     if at is not None and "hx-request" in request.headers and "hx-history-restore-request" not in request.headers:
         how = "HX-Replace-Url" if "play" in request.query_params else "HX-Push-Url"  # a replay is one step back
-        answer.headers[how] = past_url(root, session, at, lang)  # the slider asks for a stop by its number
+        answer.headers[how] = past_url(root, session, at, lang, reader.kept)  # the slider asks for a stop by its number
     return answer
 
 
 def older_rows(request: Request) -> Response:
     """The rows before `?before=`, put above those shown, into their turn where it is there already."""
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
-    before, at = required_position(request, "before"), position_of(request, "at")
+    before, at, reader = required_position(request, "before"), position_of(request, "at"), reader_of(request)
     with parts.engine.connect() as connection:
         window = projection.window_before(connection, session, before, until=at)
         shown = projection.turn_at(connection, session, before)
         view = View(window=window)  # what its children were then is not known to a page of the past
-        family = with_family(connection, session, view, parts.clock()).family if at is None else view.family
+        is_alone = at is not None or reader.is_guest
+        family = view.family if is_alone else with_family(connection, session, view, parts.clock()).family
     renderer = parts.renderer
-    partials = [
-        Partial("#older", "outerHTML", renderer.older(lang, older_url(renderer.root, session, lang, window, at)))
-    ]
+    further = older_url(renderer.root, session, lang, window, at, reader.kept)
+    partials = [Partial("#older", "outerHTML", renderer.older(lang, further))]
     for turn in reversed(window.turns):
         if turn.position == shown:
             rows = "".join(renderer.whole_row(session, row, lang, family) for row in turn.rows)
@@ -105,13 +107,14 @@ def embed(request: Request) -> Response:
     position = standing.embed_changed if at is None else at
     is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
     tr, root, token = translations(lang), parts.settings.root_path, request.query_params.get("token")
+    more = {"token": token} if token else {}
     page = EmbedPage(
         frame=frame(request, lang),
         session=session,
         exists=position > 0 or at is not None,
         head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
         strip=strip_labels.strip(View(standing), tr, is_open=is_open),
-        stream_url=stream_url(root, "embed", session, position, lang, token) if at is None else None,
+        stream_url=stream_url(root, "embed", session, position, lang, **more) if at is None else None,
         position=position,
         is_open=is_open,
     )
@@ -163,8 +166,10 @@ def language(request: Request) -> str:
 def frame(request: Request, lang: str) -> Frame:
     theme = request.query_params.get("theme", "auto")
     query = f"?{request.url.query}" if request.url.query else ""
-    root = parts_of(request).settings.root_path
-    return parts_of(request).renderer.frame_context(lang, theme, root, request.url.path + query)
+    root, reader = root_of(request), reader_of(request)
+    is_home_open = reader.view is None or reader.view.session is None
+    home_url = board_url(root, reader.kept) if is_home_open else None
+    return parts_of(request).renderer.frame_context(lang, theme, root, request.url.path + query, home_url)
 
 
 def html(parts: Parts, name: str, lang: str, page: object, status: int = 200) -> HTMLResponse:

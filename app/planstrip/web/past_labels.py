@@ -10,13 +10,20 @@ from planstrip.plan.view import Standing
 from planstrip.web import labels
 from planstrip.web.links import past_url, session_url
 from planstrip.web.past_contexts import PastBar, PlanLine, PlanList
+from planstrip.web.readers import OWNER, Reader
 
 
 def past_bar(
-    root: str, session: str, standing: Standing, stops: Stops, query: Mapping[str, str], tr: NullTranslations
+    root: str,
+    session: str,
+    standing: Standing,
+    stops: Stops,
+    query: Mapping[str, str],
+    tr: NullTranslations,
+    reader: Reader = OWNER,
 ) -> PastBar:
     """`standing` is of then; `query` the page's own."""
-    kept = {name: value for name, value in query.items() if name in ("lang", "theme")}
+    kept = {name: value for name, value in query.items() if name in ("lang", "theme")} | dict(reader.kept)
 
     def at(position: int | None, **more: str) -> str | None:
         return None if position is None else session_url(root, session, {**kept, "at": str(position), **more})
@@ -39,12 +46,14 @@ def past_bar(
     )
 
 
-def plan_list(root: str, session: str, standing: Standing, lang: str, tr: NullTranslations) -> PlanList:
+def plan_list(
+    root: str, session: str, standing: Standing, lang: str, tr: NullTranslations, reader: Reader = OWNER
+) -> PlanList:
     """Empty while there is nothing to choose from."""
     plans = standing.plans
     if not plans.past:
         return PlanList()
-    lines = [_past(root, session, past, lang, tr) for past in reversed(plans.past)]
+    lines = [_past(past, past_url(root, session, past.last, lang, reader.kept), tr) for past in reversed(plans.past)]
     if standing.plan is not None:
         lines.insert(0, _standing(standing, tr))
     return PlanList(lines)
@@ -64,7 +73,7 @@ def outcome_label(outcome: Outcome, tr: NullTranslations) -> str:
             assert_never(never)
 
 
-def _past(root: str, session: str, past: PastPlan, lang: str, tr: NullTranslations) -> PlanLine:
+def _past(past: PastPlan, url: str, tr: NullTranslations) -> PlanLine:
     return PlanLine(
         number=_number(past.number, tr),
         outcome=past.outcome,
@@ -72,7 +81,7 @@ def _past(root: str, session: str, past: PastPlan, lang: str, tr: NullTranslatio
         header=labels.counts_header(past.counts, tr),
         time=labels.iso(past.ended),
         clock=labels.clock(past.ended),
-        url=past_url(root, session, past.last, lang),
+        url=url,
     )
 
 

@@ -51,7 +51,9 @@ class Renderer:
         """A whole document: `session/show.html`, `board.html` … with the context that its template names."""
         return self._render(name, lang, page=context)
 
-    def frame_context(self, lang: str, theme: str, root: str, path_with_query: str) -> Frame:
+    def frame_context(
+        self, lang: str, theme: str, root: str, path_with_query: str, home_url: str | None = None
+    ) -> Frame:
         """An unknown theme is `auto`; the language links keep the rest of the query."""
         return Frame(
             lang=HTML_TAGS[lang],
@@ -60,6 +62,7 @@ class Renderer:
             css_url=self.assets.css_url,
             js_url=self.assets.js_url,
             favicon_url=self.assets.favicon_url,
+            home_url=home_url,
             languages=choices(lang, path_with_query),
         )
 

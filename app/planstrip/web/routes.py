@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from planstrip.intake import hooks, rest
-from planstrip.web import api, health, stream
+from planstrip.web import api, health, stream, tokens
 from planstrip.web.compression import compressed
 
 # Named as an entry point is, and imported at the first request: together they are a quarter of what start would load.
@@ -26,6 +26,7 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("GET", "/embed/{session}", "pages:embed"),
     ("GET", "/sign-in", "signin:sign_in_page"),
     ("GET", "/embed-refused", "signin:embed_refused"),
+    ("GET", "/view-refused", "signin:view_refused"),
     ("POST", "/sign-in", "signin:sign_in"),
     ("GET", "/docs", "docs:docs_page"),
     ("GET", "/openapi.json", "docs:document"),
@@ -55,6 +56,9 @@ API: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("POST", "/api/sessions/{session}/retire", api.post_retire),
     ("POST", "/api/sessions/{session}/restore", api.post_restore),
     ("POST", "/api/sessions/{session}/dismiss", api.post_dismiss),
+    ("POST", "/api/tokens", tokens.post_token),
+    ("GET", "/api/tokens", tokens.get_tokens),
+    ("DELETE", "/api/tokens/{token_id}", tokens.delete_token),
     ("POST", "/api/hooks/{agent}", hooks.post_hook),
     ("GET", "/healthz", health.healthz),
     ("GET", "/metrics", health.metrics),

@@ -1,11 +1,14 @@
 """The bodies and answers of the REST API, as OpenAPI describes them; `intake` checks what really comes."""
 
-from typing import Any
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planstrip.events import MAX_TIME_MS, Status
 from planstrip.plan.outline import State
+from planstrip.view_tokens import DEFAULT_LIFE_S, MAX_FILTER_CHARS, MAX_LABEL_CHARS, MAX_LIFE_S, MIN_LIFE_S
+
+NO_CONTROL: Final = "^[^\\x00-\\x1f\\x7f]*$"
 
 
 class Body(BaseModel):
@@ -52,6 +55,29 @@ class ViewerBody(Body):
 
 class DismissBody(ViewerBody):
     content: str = Field(description="The dropped to-do's content, as it was listed.")
+
+
+Filter: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_FILTER_CHARS, pattern=NO_CONTROL)]
+
+
+class BoardFilter(Body):
+    """Which sessions, as in the board's own address; all of them when empty."""
+
+    q: Filter | None = None
+    agent: Filter | None = None
+    state: State | None = None
+    cwd: Filter | None = None
+
+
+class ViewTokenBody(Body):
+    """Either `session` or `board`."""
+
+    session: str | None = Field(default=None, description="The one session that it opens.")
+    board: BoardFilter | None = Field(default=None, description="The board, held to this filter.")
+    expires_in_s: int = Field(default=DEFAULT_LIFE_S, ge=MIN_LIFE_S, le=MAX_LIFE_S)
+    label: str | None = Field(
+        default=None, max_length=MAX_LABEL_CHARS, pattern=NO_CONTROL, description="Whom it is for."
+    )
 
 
 class HookBody(BaseModel):
@@ -132,6 +158,27 @@ class ToolAnswer(BaseModel):
     counts: CountsAnswer
     text: str
     position: int
+
+
+class ViewTokenAnswer(BaseModel):
+    """Times in ms since the epoch, UTC."""
+
+    id: str
+    session: str | None
+    board: dict[str, str] | None
+    label: str | None
+    created_at: int
+    expires_at: int
+    revoked_at: int | None
+
+
+class MadeViewTokenAnswer(ViewTokenAnswer):
+    token: str = Field(description="Told this once: it is not stored.")
+    url: str = Field(description="The link to send.")
+
+
+class ViewTokensAnswer(BaseModel):
+    tokens: list[ViewTokenAnswer]
 
 
 class Since(BaseModel):

@@ -1,6 +1,7 @@
 """The sign-in page: it takes the token once and keeps a signed cookie (spec.md §10)."""
 
 import hmac
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.requests import Request
@@ -27,6 +28,15 @@ async def embed_refused(request: Request) -> Response:
     detail = tr.gettext("This frame needs the panel's token in its address: /embed/…?token=…")
     page = ErrorPage(frame(request, lang), 401, tr.gettext("Token needed"), detail)
     return html(parts, "error.html", lang, page, 401)
+
+
+async def view_refused(request: Request) -> Response:
+    """What a person with a view token that opens nothing here is shown: the same, whatever is wrong with it."""
+    parts, lang = parts_of(request), language(request)
+    tr = translations(lang)
+    detail = tr.gettext("This link has ended, or it is for something else. Ask whoever sent it for a new one.")
+    around = replace(frame(request, lang), home_url=None)
+    return html(parts, "error.html", lang, ErrorPage(around, 401, tr.gettext("Nothing is open here"), detail), 401)
 
 
 async def sign_in(request: Request) -> Response:

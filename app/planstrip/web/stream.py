@@ -19,6 +19,7 @@ from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
 from planstrip.web.languages import negotiate, translations
 from planstrip.web.live import Base, Kind, sse
+from planstrip.web.readers import reader_of
 
 if TYPE_CHECKING:
     from planstrip.web.frames import Frames
@@ -69,8 +70,9 @@ async def _left(receive: Receive) -> None:
 async def session_stream(request: Request) -> Response:
     """The HTML stream of a session's page."""
     frames = _frames(request)
-    name = f"page {frames.lang}"
-    kind = Kind(name, frames.page, lambda view: view.changed, lambda view: view.family.serial)
+    is_guest = frames.reader.is_guest  # who is shown no other session, and none of their changes
+    name = f"page {frames.lang} {frames.reader.key}"
+    kind = Kind(name, frames.page, lambda view: view.changed, lambda view: 0 if is_guest else view.family.serial)
     return _stream(request, frames.session, kind)
 
 
@@ -86,11 +88,15 @@ async def board_stream(request: Request) -> Response:
     from planstrip.web import board_labels, board_live
     from planstrip.web.board import query_of
 
-    parts, query = parts_of(request), dict(request.query_params)
-    lang = negotiate(query.get("lang"), request.headers.get("accept-language"))
-    root, tr, name = parts.settings.root_path, translations(lang), urlencode(sorted(query.items()))
-    frames = board_live.BoardFrames(parts.renderer, lang, lambda board: board_labels.board_list(board, root, query, tr))
-    topic = board_live.topic(parts, query_of(query), name)
+    parts, reader = parts_of(request), reader_of(request)
+    lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
+    query = board_labels.own_query(request.query_params, reader)
+    root, tr = parts.settings.root_path, translations(lang)
+    frames = board_live.BoardFrames(
+        parts.renderer, lang, lambda board: board_labels.board_list(board, root, query, tr, reader)
+    )
+    shown = {name: value for name, value in query.items() if name not in reader.kept}  # a topic's name may be logged
+    topic = board_live.topic(parts, query_of(query, reader), f"{reader.key}?{urlencode(sorted(shown.items()))}")
     # It holds a version of this very process: whoever comes gets the list whole.
     return EventStream(parts.hub.frames(topic, Kind(f"board {lang}", frames.build, lambda view: view.version), 0))
 
@@ -107,7 +113,8 @@ def _frames(request: Request) -> "Frames":
 
     parts = parts_of(request)
     lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
-    return Frames(parts.renderer, check_session_id(request.path_params["session"]), lang, parts.clock)
+    session = check_session_id(request.path_params["session"])
+    return Frames(parts.renderer, session, lang, parts.clock, reader_of(request))
 
 
 def _stream(request: Request, session: str, kind: Kind[View]) -> Response:

@@ -67,10 +67,13 @@ class TurnNote:
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """Where a person acts on the standing plan, or takes it with them; `past`: the page as of a position."""
+    """Where a person acts on the standing plan, or takes it with them; `past`: the page as of a position.
 
-    dismiss_url: str
-    retire_url: str
+    What this reader may not do is None.
+    """
+
+    dismiss_url: str | None
+    retire_url: str | None
     markdown_url: str
     json_url: str
     past_url: str
@@ -79,12 +82,12 @@ class Acts:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A retirement that can be undone."""
+    """A retirement that can be undone; `restore_url` is None for who may not."""
 
     text: str
     time: str
     clock: str
-    restore_url: str
+    restore_url: str | None
 
 
 @dataclass(frozen=True, slots=True)

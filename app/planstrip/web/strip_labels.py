@@ -14,6 +14,7 @@ from planstrip.plan.view import Standing, View
 from planstrip.web.labels import counts_header, meter, status_label
 from planstrip.web.ledger_labels import unlisted
 from planstrip.web.links import act_url, past_url, plan_url
+from planstrip.web.readers import OWNER, Reader
 from planstrip.web.strip_contexts import (
     Acts,
     Item,
@@ -137,18 +138,22 @@ def turn_note(standing: Standing, tr: NullTranslations) -> TurnNote | None:
             assert_never(never)
 
 
-def acts(root: str, session: str, standing: Standing, lang: str) -> Acts:
+def acts(root: str, session: str, standing: Standing, lang: str, reader: Reader = OWNER) -> Acts:
+    """A guest takes the plan along and steps through it, but changes nothing."""
+    kept, position = reader.kept, standing.plan.position if standing.plan else standing.position
     return Acts(
-        dismiss_url=act_url(root, session, "dismiss", lang),
-        retire_url=act_url(root, session, "retire", lang),
-        markdown_url=plan_url(root, session, "plan.md"),
-        json_url=plan_url(root, session, "plan"),
-        past=partial(past_url, root, session, lang=lang),
-        past_url=past_url(root, session, standing.plan.position if standing.plan else standing.position, lang),
+        dismiss_url=None if reader.is_guest else act_url(root, session, "dismiss", lang),
+        retire_url=None if reader.is_guest else act_url(root, session, "retire", lang),
+        markdown_url=plan_url(root, session, "plan.md", kept),
+        json_url=plan_url(root, session, "plan", kept),
+        past=partial(past_url, root, session, lang=lang, kept=kept),
+        past_url=past_url(root, session, position, lang, kept),
     )
 
 
-def retired(root: str, session: str, standing: Standing, lang: str, tr: NullTranslations) -> Retired | None:
+def retired(
+    root: str, session: str, standing: Standing, lang: str, tr: NullTranslations, reader: Reader = OWNER
+) -> Retired | None:
     """None where no retirement stands."""
     plans = standing.plans
     if standing.plan is not None or not plans.is_retired or not plans.past:
@@ -158,7 +163,7 @@ def retired(root: str, session: str, standing: Standing, lang: str, tr: NullTran
         text=tr.gettext("Plan %(number)d was retired") % {"number": last.number},
         time=iso(last.ended),
         clock=clock(last.ended),
-        restore_url=act_url(root, session, "restore", lang),
+        restore_url=None if reader.is_guest else act_url(root, session, "restore", lang),
     )
 
 
