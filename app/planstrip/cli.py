@@ -119,7 +119,8 @@ def watch(
 def mcp(
     session: Annotated[str | None, typer.Option(help="The session that is written.", show_default=False)] = None,
     server: Annotated[
-        str | None, typer.Option(help="The panel to write through [http://127.0.0.1:8765].", show_default=False)
+        str | None,
+        typer.Option(help="The panel to write through; http://127.0.0.1:8765 if not told.", show_default=False),
     ] = None,
     allow_parallel_in_progress: ServerPolicy = None,
     database_url: Database = None,
@@ -160,20 +161,26 @@ def connect(
     http: Annotated[bool, typer.Option("--http", help="MCP from the running server, not over stdio.")] = False,
     has_mcp: Annotated[bool, typer.Option("--mcp/--no-mcp", help="The MCP entry.")] = True,
     has_hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="The hooks.")] = True,
-    server: Annotated[str | None, typer.Option(help="The panel [http://127.0.0.1:8765].", show_default=False)] = None,
+    server: Annotated[
+        str | None, typer.Option(help="The panel; http://127.0.0.1:8765 if not told.", show_default=False)
+    ] = None,
     allow_parallel_in_progress: ServerPolicy = None,
 ) -> None:
     """Put planstrip into an agent's own configuration: its MCP entry and its hooks."""
     from planstrip.connect.run import Options, run_connect
+    from planstrip.intake.mcp_remote import Panel
 
-    options = Options(print_only, undo, http, server, allow_parallel_in_progress, has_mcp, has_hooks)
+    told = (print_only, undo, http, server, allow_parallel_in_progress, has_mcp, has_hooks)
+    options = Options(*told, ask_policy=lambda address: Panel(address).policy())
     raise typer.Exit(run_connect(agent, options))
 
 
 @app.command()
 def status(
     session: Annotated[str | None, typer.Option(help="The session's id.", show_default=False)] = None,
-    cwd: Annotated[str | None, typer.Option(help="The folder whose newest session it is [this one].")] = None,
+    cwd: Annotated[
+        str | None, typer.Option(help="The folder whose newest session it is; this one if not told.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     width: Annotated[int, typer.Option(help="How many characters the line may have.")] = 80,
     server: Annotated[str | None, typer.Option(help="The panel to ask.", show_default=False)] = None,

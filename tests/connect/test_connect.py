@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml
@@ -106,7 +107,11 @@ def test_over_http_it_names_the_server(places: Places, agent: str) -> None:
     run_connect(agent, Options(is_http=True, has_hooks=False), places)
     found = loaded(places.home.parent / name)
     entry = found[0]["insert"][0]["config"] if isinstance(found, list) else next(iter(found.values()))["plan"]
-    assert entry == OVER_HTTP[agent]
+    if agent == "claude-code":  # whose entry is the project's: there the address says which
+        project = urlencode({"cwd": str(places.cwd)})
+        assert entry == {"type": "http", "url": f"{HTTP}?{project}"}
+    else:
+        assert entry == OVER_HTTP[agent]
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "qwen-code"])
@@ -283,6 +288,24 @@ def test_print_writes_nothing_and_says_how_the_agents_own_tool_is_switched_on(tm
 def test_an_agent_that_is_not_known(tmp_path: Path) -> None:
     code, _, err = run("connect", "emacs", env={"HOME": str(tmp_path)})
     assert (code, "emacs" in err, "claude-code" in err) == (2, True, True)
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "--allow-"), (False, "--no-allow-")])
+def test_a_panel_that_runs_says_the_policy_for_when_it_is_stopped(
+    places: Places, capsys: pytest.CaptureFixture[str], given: bool | None, expected: str
+) -> None:
+    asked: list[str] = []
+
+    def ask(address: str) -> bool:
+        asked.append(address)
+        return True
+
+    options = Options(server="http://127.0.0.1:9000", allow_parallel_in_progress=given, ask_policy=ask)
+    assert run_connect("kimi", options, places) == 0
+    entry = loaded(places.home / ".kimi-code" / "mcp.json")["mcpServers"]["plan"]
+    assert entry["args"][-3:] == ["--server", "http://127.0.0.1:9000", f"{expected}parallel-in-progress"]
+    assert asked == ([] if given is not None else ["http://127.0.0.1:9000"])
+    assert "connect again" not in capsys.readouterr().out
 
 
 def test_where_hooks_go_is_said_for_agents_that_have_hooks(places: Places, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
+import pytest
+
 from planstrip.events import TodoWrite, ToolCall, ToolResult
 from planstrip.intake.check import check_data
 from planstrip.intake.mcp_caller import Caller
@@ -13,7 +15,7 @@ from planstrip.intake.mcp_calls import new_call_id
 from planstrip.intake.mcp_log import Known, LoggedPlans
 from planstrip.intake.record import take_in
 from tests.intake.conftest import Log
-from tests.mcp_client import call, over_http, use, write
+from tests.mcp_client import PROTOCOLS, call, over_http, use, write
 from tests.running import Panel, new_session, todos
 
 LIST: Final = todos("a=c b=i c=i")
@@ -42,22 +44,23 @@ def calls(panel: Panel, session: str, call_id: str, name: str = "mcp__plan__todo
     panel.append(session, {"type": "tool/call", "data": data, "key": f"1/{call_id}/tool/call"})
 
 
-def writes(panel: Panel, cwd: str, name: str = "kimi-code", times: int = 1) -> None:
+def writes(panel: Panel, cwd: str, name: str = "kimi-code", times: int = 1, mode: str = "legacy") -> None:
     async def each(client: Any) -> None:
         for _ in range(times):
             await write(client, LIST)
 
-    use(over_http(f"{panel.url}/mcp?cwd={cwd}", mode="legacy", name=name), each)
+    use(over_http(f"{panel.url}/mcp?cwd={cwd}", mode=mode, name=name), each)
 
 
 def types(panel: Panel, session: str) -> list[str]:
     return [event["type"] for event in panel.events(session)][2:]
 
 
-def test_the_call_is_of_the_session_that_its_agent_works_in_there(shared_panel: Panel) -> None:
+@pytest.mark.parametrize("mode", PROTOCOLS)
+def test_the_call_is_of_the_session_that_its_agent_works_in_there(shared_panel: Panel, mode: str) -> None:
     cwd = folder()
     session = works(shared_panel, cwd)
-    writes(shared_panel, cwd)
+    writes(shared_panel, cwd, mode=mode)
     assert types(shared_panel, session) == ["tool/call", "todo/write", "tool/result"]
     found = shared_panel.client.get("/api/sessions", params={"cwd": cwd}).json()["sessions"]
     assert [(each["id"], each["counts"]["in_progress"]) for each in found] == [(session, 2)]
@@ -127,7 +130,7 @@ def test_a_call_that_the_transcript_tells_meanwhile_is_told_once(log: Log) -> No
     start = {"agent": "opencode", "cwd": "/w"}
     take_in(log.writer, "ses_a", [check_data("session/start", start, key="s"), check_data("turn/start", {"turn": 1})])
     plans = Overtaken(log.writer.engine, log.writer, allow_parallel_in_progress=True)
-    reply = asyncio.run(plans.write(Caller("mcp-k", "opencode", "/w", connection="k"), {"todos": LIST}))
+    reply = asyncio.run(plans.write(Caller("mcp-k", "opencode", "/w", connection="k", own="mcp-k"), {"todos": LIST}))
     assert not reply.is_error
     told = [(type(entry.event), getattr(entry.event, "call_id", None)) for entry in log.entries("ses_a")][2:]
     assert told == [(ToolCall, "k-1"), (TodoWrite, "k-1"), (ToolResult, "k-1")]
@@ -143,7 +146,7 @@ def test_a_call_that_planstrip_mcp_named_is_the_told_one_and_recorded_once(log: 
         [check_data("session/start", start), check_data("turn/start", {"turn": 1}), check_data("tool/call", told)],
     )
     plans = LoggedPlans(log.writer.engine, log.writer, allow_parallel_in_progress=True)
-    caller = Caller("mcp-k", "opencode", "/w", call_id=new_call_id(), connection="k")
+    caller = Caller("mcp-k", "opencode", "/w", call_id=new_call_id(), connection="k", own="mcp-k")
     for each in (caller, caller, replace(caller, call_id=new_call_id())):
         assert not asyncio.run(plans.write(each, {"todos": LIST})).is_error
     events = [entry.event for entry in log.entries("ses_a")]

@@ -76,3 +76,8 @@ def test_lines_that_do_not_parse_are_counted_and_little_of_them_is_shown(tmp_pat
     assert transcript.first_passed_over is not None
     assert "\x1b" not in transcript.first_passed_over
     assert len(transcript.first_passed_over.split("parse: ")[1]) <= 80
+    with path.open("ab") as file:
+        file.write(b"\n\nanother\n")
+    types(transcript)
+    assert transcript.passed_over == 1
+    assert "another" in transcript.first_passed_over  # each reading tells its own

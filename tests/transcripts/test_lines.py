@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planstrip.errors import UnreadableTranscript
+from planstrip.transcripts import lines
 from planstrip.transcripts.lines import PlainLines, ZstdLines, lines_of
+from planstrip.transcripts.records import parse
 
 PACKED = Path(__file__).parents[2] / "fixtures" / "deepseek-harness" / "real-parallel-multi-turn.jsonl.zstd"
 NAME = Path("session.jsonl.zstd")
@@ -42,6 +45,19 @@ def test_a_plain_file_that_grows_gives_each_line_once(lines: list[bytes], cuts: 
 def test_a_line_longer_than_a_chunk_is_one_line() -> None:
     long = b"x" * 300_000
     assert plain(b"a\n" + long + b"\nb\nc") == [b"a", long, b"b"]
+
+
+@pytest.mark.parametrize("read", [plain, lambda data: packed(frame(data[:100_000]) + frame(data[100_000:]))])
+@pytest.mark.parametrize("size", [199_999, 200_000, 500_000])
+def test_a_line_that_is_too_long_is_told_by_its_start_and_parses_no_more(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[bytes], list[bytes]], size: int
+) -> None:
+    """Whatever of it was left out could turn a refusal into an acceptance."""
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 200_000)
+    long = b'{"a":"' + b"x" * (size - 14) + b'","b":1}'
+    before, found, after = read(b"{}\n" + long + b"\n[]\n")
+    assert (before, after) == (b"{}", b"[]")
+    assert found == long if size < 200_000 else (found[:1_000] == long[:1_000] and parse(found) is None)
 
 
 def test_a_zstd_file_cut_at_every_byte_gives_a_prefix() -> None:

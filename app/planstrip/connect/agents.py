@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from planstrip.connect.merging import JsonMerge, Merge, OwnFile, TomlMerge, YamlMerge
 from planstrip.hooks import templates
@@ -66,7 +67,8 @@ def changes(agent: str, plan: Plan, places: Places) -> list[Change]:
 
 
 def _claude(plan: Plan, places: Places) -> list[Change]:
-    entry = {"type": "http", "url": plan.url} if plan.url else {"type": "stdio"} | _stdio(plan)
+    url = f"{plan.url}?{urlencode({'cwd': places.cwd})}"  # else all projects were one to the panel
+    entry = {"type": "http", "url": url} if plan.url else {"type": "stdio"} | _stdio(plan)
     settings = places.of("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
     return [*_servers(plan, places.cwd / ".mcp.json", entry), *_hooks("claude-code", plan, settings)]
 

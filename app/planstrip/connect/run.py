@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,11 +15,10 @@ from planstrip.connect.agents import AGENTS, WITHOUT_HOOKS, Change, Places, Plan
 from planstrip.connect.merging import Unmergeable
 from planstrip.connect.notes import note_of
 from planstrip.errors import UnusableSettings
-from planstrip.hooks.names import agent_of
+from planstrip.hooks.names import DEFAULT_URL, agent_of, panel_url
 
 BACKUP: Final = ".before-planstrip"
 RECORD: Final = ".planstrip-record"
-DEFAULT_SERVER: Final = "http://127.0.0.1:8765"
 POLICY: Final = (
     "While no server runs, `planstrip mcp` must be told how many to-dos may be in progress:"
     " connect again with --allow-parallel-in-progress or --no-allow-parallel-in-progress."
@@ -28,6 +27,8 @@ POLICY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
+    """`ask_policy`: of the panel at an address; None where none answers."""
+
     is_shown_only: bool = False
     is_undone: bool = False
     is_http: bool = False
@@ -35,6 +36,7 @@ class Options:
     allow_parallel_in_progress: bool | None = None
     has_mcp: bool = True
     has_hooks: bool = True
+    ask_policy: Callable[[str], bool | None] = lambda _: None
 
 
 def run_connect(name: str, options: Options, places: Places | None = None) -> int:
@@ -42,7 +44,8 @@ def run_connect(name: str, options: Options, places: Places | None = None) -> in
     agent = agent_of(name)
     if agent not in AGENTS:
         raise UnusableSettings(f"there is no agent {name[:60]!r} to connect; expected one of {', '.join(AGENTS)}")
-    found = changes(agent, _plan(options), places or home_places())
+    policy = _policy(options) if options.has_mcp and not options.is_http else None
+    found = changes(agent, _plan(options, policy), places or home_places())
     if options.is_undone:
         return _undo(found)
     if options.is_shown_only:
@@ -54,7 +57,7 @@ def run_connect(name: str, options: Options, places: Places | None = None) -> in
     _say(note_of(agent))
     if options.server is not None and options.has_hooks and agent not in WITHOUT_HOOKS:
         _say(f"Hooks go to the panel that PLANSTRIP_URL names: set it to {options.server} where the agent runs.")
-    if options.has_mcp and not options.is_http and _policy(options) is None:
+    if options.has_mcp and not options.is_http and policy is None:
         _say(POLICY)
     return 0
 
@@ -68,10 +71,9 @@ def program() -> list[str]:
     return [sys.executable, "-m", "planstrip"]
 
 
-def _plan(options: Options) -> Plan:
-    policy = _policy(options)
+def _plan(options: Options, policy: bool | None) -> Plan:
     flags = {True: ["--allow-parallel-in-progress"], False: ["--no-allow-parallel-in-progress"], None: []}[policy]
-    server = (options.server or DEFAULT_SERVER).rstrip("/").removesuffix("/mcp")
+    server = _server(options)
     if options.server and not options.is_http:
         flags = ["--server", server, *flags]
     url = f"{server}/mcp" if options.is_http else None
@@ -79,10 +81,17 @@ def _plan(options: Options) -> Plan:
 
 
 def _policy(options: Options) -> bool | None:
+    """As it was told, else as the panel says that runs: an entry without it works only beside a panel that runs."""
     said = os.environ.get("PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS", "").strip().lower()
-    if options.allow_parallel_in_progress is not None or not said:
+    if options.allow_parallel_in_progress is not None:
         return options.allow_parallel_in_progress
-    return said in ("1", "true", "yes", "on", "t", "y")
+    if said:
+        return said in ("1", "true", "yes", "on", "t", "y")
+    return None if options.is_undone else options.ask_policy(_server(options))
+
+
+def _server(options: Options) -> str:
+    return (options.server or panel_url(os.environ) or DEFAULT_URL).rstrip("/").removesuffix("/mcp")
 
 
 def _merged(found: Sequence[Change]) -> list[tuple[Change, str | None, str]]:

@@ -133,7 +133,6 @@ class _Taking:
         self.added = 0
         self.offered = 0
         self.problems: list[str] = []
-        self.passed_over = transcript.passed_over
         self.begun: tuple[Header, int, Callable[[], int]] | None = None  # a batch that is being written
         self.is_from_start = False
         self.restated: Restated | None = None
@@ -264,8 +263,8 @@ class _Taking:
 
     def report(self, failure: str | None) -> FileReport:
         header = self.transcript.header
-        missed = self.transcript.passed_over - self.passed_over
-        if missed > 0 and self.transcript.first_passed_over is not None:
+        missed = self.transcript.passed_over
+        if self.transcript.first_passed_over is not None:
             more = f" ({missed} lines passed over)" if missed > 1 else ""
             self.problems.append(f"{self.transcript.first_passed_over}{more}")
         taken = [name for name, is_taken in self.sessions.items() if is_taken]

@@ -39,7 +39,10 @@ CODEX_TURN: Final = "x-codex-turn-metadata"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`turn` and `call_id` are the client's own ids; `connection` names what it connected with, where that lasts."""
+    """`turn` and `call_id` are the client's own ids; `connection` names what it connected with, where that lasts.
+
+    `own`: the id of the session that it has for want of a better one.
+    """
 
     session: str
     agent: str
@@ -48,11 +51,12 @@ class Caller:
     turn: str | None = None
     call_id: str | None = None
     connection: str | None = None
+    own: str | None = field(default=None, compare=False)
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether nothing says whose it is but the connection."""
-        return self.connection is not None and self.session == f"{OWN}{self.connection}"
+        """Whether nothing says whose it is but the connection, or the client's name and its project."""
+        return self.session == self.own
 
     @property
     def client_call_id(self) -> str | None:
@@ -92,14 +96,16 @@ def identify(given: Given) -> Caller:
         check_session_id(session, "session")
     elif thread is not None:
         session = thread
+    own = _own(given, agent)
     return Caller(
-        session=session or _from_environment(given, agent) or _own(given, agent),
+        session=session or _from_environment(given, agent) or own,
         agent=agent,
         cwd=given.cwd or _workspace(turn),
         parent=root if session == thread and root != thread else None,
         turn=_id(turn.get("turn_id")),
         call_id=next((found for name in CALL_IDS if (found := _id(given.meta.get(name)))), None),
         connection=given.connection,
+        own=own,
     )
 
 

@@ -106,7 +106,7 @@ class Panel:
 
 @dataclass(slots=True)
 class NearestPlans:
-    """`told` is the policy that the user set; without one it is the server's, the last that was seen."""
+    """The policy is the server's, the last that was seen; `told`, which the user set, until one is."""
 
     panel: Panel
     open_log: Callable[[bool], LoggedPlans]
@@ -161,14 +161,14 @@ class NearestPlans:
             return Reply(f"the server at {self.panel.url} gave no answer to {tool.NAME}", is_error=True)
 
     async def _is_there(self) -> bool:
-        """Whether a panel of our policy answers. One of another is let be: the model was told ours."""
+        """Whether a panel answers. A model that was told another policy than the panel's hears it with its refusal."""
         policy = await asyncio.to_thread(self.panel.policy)
-        if policy is not None and self.told is not None and policy != self.told:
-            log.warning("the server at %s has another policy than --allow-parallel-in-progress says", self.panel.url)
+        if policy is None:
             return False
-        if policy is not None:
-            self.seen = policy
-        return policy is not None
+        if policy != self._known_policy():
+            log.warning("the server at %s has another policy than was told, and its own holds", self.panel.url)
+        self.seen = policy
+        return True
 
     async def _database(self) -> LoggedPlans:
         async with self._lock:
@@ -178,7 +178,7 @@ class NearestPlans:
             return self._log
 
     def _known_policy(self) -> bool:
-        policy = self.told if self.told is not None else self.seen
+        policy = self.told if self.seen is None else self.seen
         assert policy is not None, "run_mcp refuses to start without one"
         return policy
 

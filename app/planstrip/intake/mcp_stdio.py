@@ -44,7 +44,6 @@ def run_mcp(options: McpOptions) -> int:
     if seen is None and told is None:
         raise UnusableSettings(f"{POLICY_MISSING}; no server at {panel.url} says it either")
     if seen is not None:
-        _refuse_other_policy(panel, seen, told)
         panel.check_token()
     with _database(options.database_url) as open_log:
         if seen is None:
@@ -95,15 +94,6 @@ def _told(given: bool | None) -> bool | None:
         return TypeAdapter(bool).validate_python(said)
     except ValidationError:
         raise UnusableSettings(f"{name} is {said[:60]!r}; expected true or false") from None
-
-
-def _refuse_other_policy(panel: Panel, seen: bool, told: bool | None) -> None:
-    if told is not None and seen != told:
-        flags = {True: "--allow-parallel-in-progress", False: "--no-allow-parallel-in-progress"}
-        raise UnusableSettings(
-            f"the server at {panel.url} runs with {flags[seen]}, and this was told {flags[told]}:"
-            " leave it out (and PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS) to take the server's"
-        )
 
 
 def _address(given: str | None) -> str:

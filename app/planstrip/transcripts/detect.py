@@ -31,18 +31,20 @@ HEAD_BYTES: Final = 1024 * 1024
 def find(path: Path, on_skip: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """The file itself; below a directory, every session file: named so, or one that a format claims.
 
-    `on_skip` hears of every other file there.
+    `on_skip` hears of every other file there. A folder that may not be read is given itself: reading it says so.
     """
     if not os.path.isdir(path):  # Path.is_dir raises where a folder above may not be read
         yield path
         return
-    for folder, folders, names in os.walk(path):
+    unreadable: list[OSError] = []
+    for folder, folders, names in os.walk(path, onerror=unreadable.append):
         folders.sort()
         for name in sorted(names):
             if is_session_file(Path(folder, name)):
                 yield Path(folder, name)
             elif on_skip is not None and not name.endswith(BESIDE):
                 on_skip(Path(folder, name))
+    yield from (Path(error.filename) for error in unreadable)
 
 
 def is_session_file(path: Path) -> bool:
@@ -72,8 +74,10 @@ def shown(line: Line) -> str:
 
 
 def format_of(line: Line) -> Format | None:
+    """A line that does not parse whole may still do as far as a format reads it."""
     record = parse(line.data)
-    return None if record is None else next((found for found in FORMATS if found.claims(record)), None)
+    records = ((found, found.parse(line.data) if record is None else record) for found in FORMATS)
+    return next((found for found, record in records if record is not None and found.claims(record)), None)
 
 
 def head(path: Path) -> Iterator[Line]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO, Final
 
 from planstrip.errors import UnreadableTranscript
@@ -35,7 +35,7 @@ class Mark:
 
 @dataclass(slots=True)
 class Transcript:
-    """`passed_over` counts lines that do not parse; `first_passed_over` says which was the first."""
+    """`passed_over` counts lines of a reading that do not parse; `first_passed_over` says which was the first."""
 
     path: Path
     passed_over: int = 0
@@ -73,16 +73,18 @@ class Transcript:
         """Read from the start next time, as after a batch that could not be stored."""
         self._lines, self._adapter, self._mark = lines_of(self.path), None, None
         self.agent, self._parse, self._unclaimed = None, parse, []
-        self.passed_over, self.first_passed_over = 0, None
 
     def events(self) -> Iterator[Adapted]:
         """What was written since the last call; a reading from the start gives the `session/start` first.
 
         Raises UnreadableTranscript; what was given before stands.
         """
+        self.passed_over, self.first_passed_over = 0, None
         try:
-            if not S_ISREG(self.path.stat().st_mode):
-                raise UnreadableTranscript(f"{self.path}: is no regular file")  # a pipe would wait for its writer
+            mode = self.path.stat().st_mode
+            if not S_ISREG(mode):  # a pipe would wait for its writer
+                what = "a folder that may not be read" if S_ISDIR(mode) else "no regular file"
+                raise UnreadableTranscript(f"{self.path}: is {what}")
             with self.path.open("rb") as source:
                 self._resume(source)
                 try:
@@ -120,6 +122,7 @@ class Transcript:
     def _begin(self, line: Line, record: Record | None) -> Iterator[Adapted]:
         """The first line that is claimed decides whose file it is. Raises UnreadableTranscript."""
         found = format_of(line)
+        record = found.parse(line.data) if record is None and found is not None else record
         if found is None or record is None:
             self._unclaimed.append(line)
             if is_head(self._unclaimed):

@@ -10,6 +10,7 @@ from planstrip.transcripts.frames import CorruptFrameError, decoded, frame_end
 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+CUT: Final = b"\0"  # no JSON has it, within a string or without
 
 
 class Line(NamedTuple):
@@ -93,14 +94,15 @@ class ZstdLines:
 def _split(source: BinaryIO) -> Generator[tuple[int, bytes], None, bytes]:
     """Each line that ends, with its size in bytes, newline included; returns what follows the last newline.
 
-    A line beyond MAX_LINE_BYTES is given cut: it parses no more and is passed over as such.
+    Of a line of MAX_LINE_BYTES or more only the start is given, which parses no more and is passed over as such.
     """
     parts: list[bytes] = []
     size = 0
     while chunk := source.read(CHUNK_BYTES):
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
-            yield size + len(piece) + 1, b"".join([*parts, piece])
+            is_whole = size + len(piece) < MAX_LINE_BYTES
+            yield size + len(piece) + 1, b"".join([*parts, piece] if is_whole else [*parts[:1], CUT])
             parts, size = [], 0
         if size < MAX_LINE_BYTES:
             parts.append(rest)

@@ -62,7 +62,7 @@ class OpencodeDatabase:
             return 0
 
     def restart(self) -> None:
-        self.passed_over, self.first_passed_over, self.header = 0, None, None
+        self.header = None
         for held in (self._sessions, self._marks, self._stamps):
             held.clear()
 
@@ -72,6 +72,7 @@ class OpencodeDatabase:
 
     def events(self) -> Iterator[Adapted]:
         """Raises UnreadableTranscript."""
+        self.passed_over, self.first_passed_over = 0, None
         try:
             with closing(connect(self.path)) as connection:
                 yield from self._changes(connection)

@@ -27,13 +27,14 @@ class OpencodeExport:
     _stamp: tuple[int, int, int] | None = field(default=None)
 
     def restart(self) -> None:
-        self.passed_over, self.first_passed_over, self.header, self.offset, self._stamp = 0, None, None, 0, None
+        self.header, self.offset, self._stamp = None, 0, None
 
     def leave(self, _session: str) -> bool:
         return False
 
     def events(self) -> Iterator[Adapted]:
         """Raises UnreadableTranscript, also for a document that is torn."""
+        self.passed_over, self.first_passed_over = 0, None
         try:
             stat = os.stat(self.path)
             stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -14,7 +14,10 @@ WAL: Final = "-wal"
 
 
 class Source(Protocol):
-    """`header`: whose event `events` gave last, and whose it gives next until it names another."""
+    """`header`: whose event `events` gave last, and whose it gives next until it names another.
+
+    `passed_over`: how much of the last reading was no record, and what the first of it was.
+    """
 
     path: Path
     passed_over: int
