@@ -207,6 +207,20 @@ def snapshot(
 
 
 @app.command()
+def doctor(
+    url: Annotated[
+        str | None, typer.Option(help="Measure what stands before the panel at this address.", show_default=False)
+    ] = None,
+    idle: Annotated[float, typer.Option(help="With --url: how long a silent stream is watched, in seconds.")] = 20,
+    database_url: Database = None,
+) -> None:
+    """Say what keeps the panel from working, on this machine or at an address, and what to change."""
+    from planstrip.doctor.run import run_doctor
+
+    raise typer.Exit(run_doctor(url, idle_s=idle, database_url=database_url))
+
+
+@app.command()
 def migrate(database_url: Database = None) -> None:
     """Bring the database's schema to this program's (serve does it by itself)."""
     from planstrip.db import open_engine, prepare

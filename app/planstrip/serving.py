@@ -45,7 +45,7 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
     print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
-    running = server(guard, settings)
+    running = server(guard)
     with ExitStack() as beside:
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
         if is_watching:
@@ -57,7 +57,7 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
     return 0
 
 
-def server(guard: Guard, settings: Settings) -> Server:
+def server(guard: Guard) -> Server:
     logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -68,8 +68,7 @@ def server(guard: Guard, settings: Settings) -> Server:
         lifespan="on",
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
-        forwarded_allow_ips=settings.host,
-    )
+    )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
     return Server(config, guard)
 
 

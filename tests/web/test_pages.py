@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.running import Panel, new_session, running, todos
+from tests.running import Panel, Stream, new_session, running, todos
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -398,7 +398,7 @@ def test_below_a_prefix_every_address_has_it(database: Path) -> None:
         panel.append("a", *many)
         for prefix in ("/plans", ""):  # as a proxy hands it on that keeps the prefix, and one that takes it off
             for path in ("/", "/sessions/a", "/embed/a", "/docs", "/sign-in"):
-                answer = panel.client.get(panel.url + prefix + path)
+                answer = panel.client.get(panel.origin + prefix + path)
                 assert answer.status_code == 200, (prefix, path)
                 parsed = Parsed(answer.text)
                 assert parsed.addresses
@@ -409,13 +409,13 @@ def test_below_a_prefix_every_address_has_it(database: Path) -> None:
                 )
                 for address in parsed.addresses:
                     if address.startswith("/plans/") and not any(act in address for act in ("stream", "/retire?")):
-                        assert panel.client.get(panel.url + address).status_code == 200, address
-            with panel.stream(f"{prefix}/sessions/a/stream") as stream:
+                        assert panel.client.get(panel.origin + address).status_code == 200, address
+            with Stream(panel.origin, f"{prefix}/sessions/a/stream", {}) as stream:
                 assert stream.status == 200
                 frame = stream.next().data
                 assert all(address.startswith(("/plans/", "#")) for address in Parsed(frame).addresses)
-            assert panel.client.get(f"{panel.url}{prefix}/api/sessions").status_code == 200
-            missing = panel.client.get(f"{panel.url}{prefix}/api/sessions/no/plan", headers={"accept": "text/html"})
+            assert panel.client.get(f"{panel.origin}{prefix}/api/sessions").status_code == 200
+            missing = panel.client.get(f"{panel.origin}{prefix}/api/sessions/no/plan", headers={"accept": "text/html"})
             assert missing.headers["content-type"] == "application/problem+json"
-            assert panel.client.get(f"{panel.url}{prefix}/healthz").status_code == 200
+            assert panel.client.get(f"{panel.origin}{prefix}/healthz").status_code == 200
         assert panel.client.get("openapi.json").json()["servers"] == [{"url": "/plans"}]

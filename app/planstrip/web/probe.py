@@ -1,0 +1,36 @@
+"""What `planstrip doctor --url` listens to: how its request came here, and ticks that tell when each was sent."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from planstrip.parts import parts_of
+from planstrip.web.stream import EventStream
+
+TICKS: Final = 5
+TICK_S: Final = 0.25  # together shorter than a shutdown may take
+
+
+async def probe(request: Request) -> Response:
+    """A stream that ends by itself. It tells a client nothing but what that client sent, and our own prefix."""
+    seen = {
+        "path": request.scope["raw_path"].decode("latin-1"),
+        "root_path": parts_of(request).settings.root_path,
+        "host": request.headers.get("host", ""),
+        "scheme": request.url.scheme,
+        "http_version": request.scope["http_version"],
+    }
+    return EventStream(_ticks(json.dumps(seen)))
+
+
+async def _ticks(seen: str) -> AsyncIterator[bytes]:
+    start = time.monotonic()
+    yield f"event: request\ndata: {seen}\n\n".encode()
+    for _ in range(TICKS):
+        await asyncio.sleep(TICK_S)
+        yield f"event: tick\ndata: {round((time.monotonic() - start) * 1000)}\n\n".encode()
