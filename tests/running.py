@@ -78,7 +78,7 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path, raw = scope["path"], scope["raw_path"]
-            if not path.startswith(self.root + "/"):
+            if path != self.root and not path.startswith(self.root + "/"):
                 await send({"type": "http.response.start", "status": 404, "headers": [(b"x-front", b"outside")]})
                 await send({"type": "http.response.body", "body": b"outside the prefix"})
                 return

@@ -76,8 +76,10 @@ def test_a_glyph_turns_while_a_turn_runs_and_rests_when_it_has_ended(page: Page,
     session = new_session()
     working(shared_panel, session)
     page.goto(f"{shared_panel.url}/sessions/{session}")
-    wait_live(page)
+    wait_live(page, 3)
     open_strip(page)
+    assert page.evaluate(MOVING) == []
+    assert page.screenshot() == page.screenshot()
     glyph = page.locator(f"{STRIP} [data-status=in_progress] > .glyph")
     assert glyph.evaluate(ANIMATION) == "turn"
     ended = shared_panel.append(session, {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}})
@@ -118,7 +120,7 @@ def test_nothing_moves_but_what_is_worked_on_now(page: Page, shared_panel: Panel
 
 
 def test_reduced_motion_changes_the_shape_and_moves_nothing(browser: Browser, shared_panel: Panel) -> None:
-    """R127."""
+    """R127, R164: who takes pictures waits for a position, and nothing moves afterwards."""
     session = new_session()
     working(shared_panel, session)
     context: BrowserContext = browser.new_context(reduced_motion="reduce")
