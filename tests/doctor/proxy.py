@@ -26,7 +26,6 @@ class Faults:
     strips: bool = False
     buffers: bool = False
     compresses: bool = False
-    holds_compressed: bool = False
     cuts_after_s: float | None = None
     is_http_10: bool = False
     host: str | None = None
@@ -81,7 +80,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _forward(self) -> None:
         does, path = self.does, self.path[len(self.does.root) :] if self.does.strips else self.path
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        wait_s = does.cuts_after_s or (HOLD_S if does.buffers or does.holds_compressed else TIMEOUT_S)
+        wait_s = does.cuts_after_s or (HOLD_S if does.buffers else TIMEOUT_S)
         connection = HTTPConnection(self.panel.hostname or "", self.panel.port, timeout=wait_s)
         if does.is_http_10:
             connection._http_vsn, connection._http_vsn_str = 10, "HTTP/1.0"  # type: ignore[attr-defined]
@@ -95,7 +94,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         does, is_stream = self.does, answer.headers.get_content_type() == "text/event-stream"
         is_offered = is_stream and "gzip" in self.headers.get("Accept-Encoding", "")
         parts = _parts(answer)
-        if is_stream and (does.buffers or (does.holds_compressed and is_offered)):
+        if is_stream and does.buffers:
             parts = iter([b"".join(_until_silent(parts))])
         self.send_response_only(answer.status)
         replaced = {"transfer-encoding", *map(str.lower, does.sets)}

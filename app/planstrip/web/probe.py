@@ -14,6 +14,7 @@ from planstrip.web.stream import EventStream
 
 TICKS: Final = 5
 TICK_S: Final = 0.25  # together shorter than a shutdown may take
+PAD: Final = "." * 4096  # as large as a page's first frame: proxies leave small answers uncompressed
 
 
 async def probe(request: Request) -> Response:
@@ -30,7 +31,7 @@ async def probe(request: Request) -> Response:
 
 async def _ticks(seen: str) -> AsyncIterator[bytes]:
     start = time.monotonic()
-    yield f"event: request\ndata: {seen}\n\n".encode()
+    yield f": {PAD}\nevent: request\ndata: {seen}\n\n".encode()
     for _ in range(TICKS):
         await asyncio.sleep(TICK_S)
         yield f"event: tick\ndata: {round((time.monotonic() - start) * 1000)}\n\n".encode()

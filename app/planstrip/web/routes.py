@@ -40,7 +40,7 @@ BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("GET", "/stream", stream.board_stream),
     ("GET", "/sessions/{session}/stream", stream.session_stream),
     ("GET", "/embed/{session}/stream", stream.embed_stream),
-    ("GET", "/probe", probe.probe),
+    ("GET", "/probe/stream", probe.probe),
 )
 
 # `docs` adds their bodies and answers to OpenAPI.
