@@ -76,10 +76,8 @@ def test_a_glyph_turns_while_a_turn_runs_and_rests_when_it_has_ended(page: Page,
     session = new_session()
     working(shared_panel, session)
     page.goto(f"{shared_panel.url}/sessions/{session}")
-    wait_live(page, 3)
+    wait_live(page)
     open_strip(page)
-    assert page.evaluate(MOVING) == []
-    assert page.screenshot() == page.screenshot()
     glyph = page.locator(f"{STRIP} [data-status=in_progress] > .glyph")
     assert glyph.evaluate(ANIMATION) == "turn"
     ended = shared_panel.append(session, {"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}})
@@ -126,8 +124,10 @@ def test_reduced_motion_changes_the_shape_and_moves_nothing(browser: Browser, sh
     context: BrowserContext = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{shared_panel.url}/sessions/{session}")
-    wait_live(page)
+    wait_live(page, 3)
     open_strip(page)
+    assert page.evaluate(MOVING) == []
+    assert page.screenshot() == page.screenshot()
     glyph = page.locator(f"{STRIP} [data-status=in_progress] > .glyph")
     assert glyph.evaluate(ANIMATION) == "none"
     assert glyph.evaluate("glyph => getComputedStyle(glyph).getPropertyValue('--arc')") != "1"  # no stuck spinner

@@ -3,7 +3,7 @@
 import json
 import statistics
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from planstrip.doctor.findings import FORWARDED, Finding, note, ok, wrong
 from planstrip.doctor.wire import Frame, Stream, Target, listening, offers_h2
@@ -11,6 +11,7 @@ from planstrip.web.live import HEARTBEAT_S
 from planstrip.web.probe import TICK_S, TICKS
 
 PROBE: Final = "/probe/stream"
+SEEN: Final = {"path", "host", "scheme", "http_version"}
 SESSION: Final = "/api/sessions/planstrip-doctor/stream"  # one that need not be there: its stream waits for it
 FIRST_S: Final = 5.0
 LATE_S: Final = TICK_S  # half of the frames so late came together, not as they were sent
@@ -46,16 +47,16 @@ def _as_sent(target: Target) -> Iterator[Finding]:
             yield note("buffering", f"{PROBE} answers {stream.response.status}: an older panel?", "upgrade the panel")
             return
         frames = list(iter(lambda: stream.frame(WAIT_S), None))
-    ticks = [frame for frame in frames if frame.event == "tick"]
+    ticks = [frame for frame in frames if frame.event == "tick" and frame.data.isdecimal()]
     if len(ticks) < TICKS:
         yield wrong("buffering", f"{len(ticks)} of {TICKS} frames arrived", UNBUFFERED)
     else:
-        yield _pace(frames)
+        yield _pace(frames[0], ticks)
     yield from _arrival(target, _seen(frames))
 
 
-def _pace(frames: list[Frame]) -> Finding:
-    late = [frame.at_s - (int(frame.data) / 1000 if frame.event == "tick" else 0) for frame in frames]
+def _pace(first: Frame, ticks: list[Frame]) -> Finding:
+    late = [first.at_s, *(tick.at_s - int(tick.data) / 1000 for tick in ticks)]
     typical = statistics.median(late) - min(late)
     if typical >= LATE_S:
         said = f"frames arrive in a heap, {round(typical * 1000)} ms late and later"
@@ -63,17 +64,18 @@ def _pace(frames: list[Frame]) -> Finding:
     return ok("buffering", f"none: {TICKS} frames came as they were sent, within {round(typical * 1000)} ms")
 
 
-def _seen(frames: list[Frame]) -> dict[str, Any]:
+def _seen(frames: list[Frame]) -> dict[str, str]:
     """What the panel saw of the request."""
     found = next((frame.data for frame in frames if frame.event == "request"), "{}")
     try:
         seen = json.loads(found)
     except ValueError:
         return {}
-    return seen if isinstance(seen, dict) else {}
+    is_whole = isinstance(seen, dict) and seen.keys() >= SEEN
+    return {name: str(seen[name]) for name in SEEN} if is_whole else {}
 
 
-def _arrival(target: Target, seen: dict[str, Any]) -> Iterator[Finding]:
+def _arrival(target: Target, seen: dict[str, str]) -> Iterator[Finding]:
     if not seen:
         return
     if seen["host"].lower() != target.sent_host:

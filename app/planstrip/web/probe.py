@@ -9,7 +9,6 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from planstrip.parts import parts_of
 from planstrip.web.stream import EventStream
 
 TICKS: Final = 5
@@ -18,10 +17,9 @@ PAD: Final = "." * 4096  # as large as a page's first frame: proxies leave small
 
 
 async def probe(request: Request) -> Response:
-    """A stream that ends by itself. It tells a client nothing but what that client sent, and our own prefix."""
+    """A stream that ends by itself. It tells a client nothing but how its own request came."""
     seen = {
         "path": request.scope["raw_path"].decode("latin-1"),
-        "root_path": parts_of(request).settings.root_path,
         "host": request.headers.get("host", ""),
         "scheme": request.url.scheme,
         "http_version": request.scope["http_version"],
