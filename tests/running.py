@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
 import httpx
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from planstrip.main import create_app
 from planstrip.parts import Parts
@@ -24,17 +25,24 @@ from planstrip.serving import listen, server
 from planstrip.settings import load
 
 TIMEOUT_S: Final = 20.0  # for what takes milliseconds: only a hang is a failure
+# The browser's tests below a prefix, behind a proxy that keeps it, or takes it off: PLANSTRIP_TEST_ROOT=/plans.
+ROOT: Final = os.environ.get("PLANSTRIP_TEST_ROOT", "")
+STRIPS: Final = os.environ.get("PLANSTRIP_TEST_STRIPS") == "1"
 JSON: Final = {"content-type": "application/json"}
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A running panel. `parts` are those of the panel itself."""
+    """A running panel. `url` is where it is mounted, without a slash at its end; `parts` are the panel's own."""
 
     url: str
     client: httpx.Client
     parts: Parts
+
+    @property
+    def origin(self) -> str:
+        return "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
 
     def append(self, session: str, *events: Mapping[str, Any], **more: Any) -> httpx.Response:
         return self.client.post(f"/api/sessions/{session}/events", json={"events": list(events), **more})
@@ -59,20 +67,47 @@ class Panel:
         return Stream(self.url, path, headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What a proxy does with paths: what is not below `root` never reaches the panel; `strips` takes `root` off."""
+
+    app: ASGIApp
+    root: str
+    strips: bool
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path, raw = scope["path"], scope["raw_path"]
+            if path != self.root and not path.startswith(self.root + "/"):
+                await send({"type": "http.response.start", "status": 404, "headers": [(b"x-front", b"outside")]})
+                await send({"type": "http.response.body", "body": b"outside the prefix"})
+                return
+            if self.strips:
+                scope = {**scope, "path": path[len(self.root) :], "raw_path": raw[len(self.root) :]}
+        await self.app(scope, receive, send)
+
+
 @contextlib.contextmanager
-def running(database: Path, **settings: object) -> Iterator[Panel]:
-    """A panel in a thread of this process: fast to start, and its parts can be looked at."""
+def running(database: Path, *, strips: bool | None = None, **settings: object) -> Iterator[Panel]:
+    """A panel in a thread of this process: fast to start, and its parts can be looked at.
+
+    With `strips` it stands behind a `Front`; without, and without a prefix of its own, where PLANSTRIP_TEST_ROOT says.
+    """
     given = {"allow_parallel_in_progress": True, "database_url": f"sqlite:///{database}", **settings}
+    if ROOT and "root_path" not in settings:
+        given["root_path"], strips = ROOT, STRIPS
     loaded = load(**given)
     guard = create_app(loaded)
     listener = listen("127.0.0.1", 0)
-    uvicorn_server = server(guard, loaded)
+    uvicorn_server = server(guard)
+    if strips is not None:
+        uvicorn_server.config.app = Front(guard, loaded.root_path, strips)
     parts: Parts = guard.app.state.parts  # type: ignore[attr-defined]
     thread = threading.Thread(target=uvicorn_server.run, kwargs={"sockets": [listener]})
     thread.start()
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}{loaded.root_path}"
     try:
-        with httpx.Client(base_url=url + loaded.root_path, timeout=TIMEOUT_S, trust_env=False) as client:
+        with httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
             yield Panel(url, client, parts)
     finally:
         uvicorn_server.should_exit = True
@@ -104,7 +139,7 @@ def serving(database: Path, *flags: str, env: Mapping[str, str] | None = None) -
     """The real program on a free port, killed at the end if it still runs."""
     policy = () if any("in-progress" in flag for flag in flags) else ("--allow-parallel-in-progress",)
     command = ["serve", "--port", "0", "--database-url", f"sqlite:///{database}", *policy, *flags]
-    with start(*command, env=env) as process:
+    with start(*command, env={"PLANSTRIP_ROOT_PATH": ROOT} | dict(env or {})) as process:
         assert process.stderr is not None
         program = Program(process, "")
         reader = threading.Thread(target=_listen, args=(process.stderr, program))
@@ -170,7 +205,7 @@ class Stream:
         address = urlsplit(url)
         self.socket = socket.create_connection((address.hostname or "", address.port or 80), TIMEOUT_S)
         named = {"Host": address.netloc} | {name.replace("_", "-"): value for name, value in headers.items()}
-        lines = (f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items()))
+        lines = (f"GET {address.path}{path} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items()))
         self.socket.sendall("\r\n".join((*lines, "", "")).encode())
         self._wire = b""
         self._text = b""

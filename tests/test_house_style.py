@@ -61,11 +61,13 @@ ARROWS: Final[dict[str, set[str]]] = {
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
-    "progress": LOG | {"intake"},
     "issuing": LOG | {"terminal", "hooks", "web"},
+    "writing": BASE | {"projection", "writer"},
+    "progress": LOG | {"intake", "terminal", "writing"},
+    "doctor": LOG | {"doctor", "hooks", "terminal", "web"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
-    "snapshot": LOG | {"intake", "web", "snapshot"},
+    "snapshot": LOG | {"intake", "web", "writing", "snapshot"},
     "status": {"settings", "errors", "paths"},
     "acp": {"intake", "transcripts"},
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us

@@ -68,6 +68,8 @@ def test_a_loopback_panel_needs_none(host: str) -> None:
         ({"root_path": "plans"}, "root_path"),
         ({"root_path": "/pl ans"}, "root_path"),
         ({"root_path": '/"><script>'}, "root_path"),
+        ({"root_path": "/api"}, "root_path"),
+        ({"root_path": "/sessions/x"}, "root_path"),
         ({"frame_ancestors": "'self'; script-src *"}, "frame_ancestors"),
         ({"frame_ancestors": ""}, "frame_ancestors"),
         ({"allow_parallel_in_progress": "maybe"}, "allow_parallel_in_progress"),
@@ -83,7 +85,8 @@ def test_a_refusal_tells_no_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [("/plans", "/plans"), ("/plans/", "/plans"), ("/a/b", "/a/b"), ("", ""), ("/", "")]
+    ("given", "kept"),
+    [("/plans", "/plans"), ("/plans/", "/plans"), ("/a/b", "/a/b"), ("/api/plans", "/api/plans"), ("", ""), ("/", "")],
 )
 def test_a_prefix_is_kept_without_its_last_slash(given: str, kept: str) -> None:
     assert load(allow_parallel_in_progress=True, root_path=given).root_path == kept

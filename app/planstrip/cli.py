@@ -202,7 +202,7 @@ def snapshot(
         bool, typer.Option("--steps", help="After every write, and at the end; with --all the rows in between.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    lang: Annotated[str, typer.Option(help="en or zh; never the machine's own.")] = "en",
+    lang: Annotated[str, typer.Option(help="The language; never the machine's own.")] = "en",
     name: Annotated[
         str | None, typer.Option(help="The record's name, in place of the file's.", show_default=False)
     ] = None,
@@ -217,6 +217,20 @@ def snapshot(
 
     look = Look(lang, all_rows, steps, as_json)
     raise typer.Exit(run_snapshot(source, look, name=name, folder=check, is_update=update))
+
+
+@app.command()
+def doctor(
+    url: Annotated[
+        str | None, typer.Option(help="Measure what stands before the panel at this address.", show_default=False)
+    ] = None,
+    idle: Annotated[float, typer.Option(help="With --url: how long a silent stream is watched, in seconds.")] = 20,
+    database_url: Database = None,
+) -> None:
+    """Say what keeps the panel from working, on this machine or at an address, and what to change."""
+    from planstrip.doctor.run import run_doctor
+
+    raise typer.Exit(run_doctor(url, idle_s=idle, database_url=database_url))
 
 
 @app.command()

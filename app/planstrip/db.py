@@ -1,7 +1,7 @@
 """The engine, and whether the database behind it is one that this program can use."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
@@ -9,6 +9,9 @@ from sqlalchemy.engine import make_url
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
 from planstrip.tables import SCHEMA_HEAD
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 BUSY_TIMEOUT_MS: Final = 5_000
 WRITES: Final = {"planstrip_begin": "BEGIN IMMEDIATE"}
@@ -71,7 +74,7 @@ def prepare(engine: Engine) -> None:
     """Bring the schema to this program's. Raises StoreUnusable, with what to do, when that cannot be."""
     shown = engine.url.render_as_string(hide_password=True)
     try:
-        found = _revision(engine)
+        found = revision(engine)
         if found == SCHEMA_HEAD:
             _try_writing(engine)
         else:
@@ -83,15 +86,10 @@ def prepare(engine: Engine) -> None:
 
 
 def upgrade(engine: Engine, found: str | None) -> None:
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
     from alembic import command  # a second of start time that a current database need not pay
 
-    config = Config()
-    config.set_main_option("script_location", str(alembic_dir()).replace("%", "%%"))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    config = _migrations()
+    if found is not None and found not in known_revisions():
         raise StoreUnusable(
             f"database {engine.url.render_as_string()}: its schema {found!r} is newer than this program's"
             f" {SCHEMA_HEAD!r}; upgrade planstrip, or choose another database with --database-url"
@@ -101,7 +99,22 @@ def upgrade(engine: Engine, found: str | None) -> None:
         command.upgrade(config, "head")
 
 
-def _revision(engine: Engine) -> str | None:
+def known_revisions() -> set[str]:
+    """Every schema that this program can start from."""
+    from alembic.script import ScriptDirectory
+
+    return {script.revision for script in ScriptDirectory.from_config(_migrations()).walk_revisions()}
+
+
+def _migrations() -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(alembic_dir()).replace("%", "%%"))
+    return config
+
+
+def revision(engine: Engine) -> str | None:
     """The schema that the database stands at; None for an empty one. Raises StoreUnusable for somebody else's."""
     with engine.connect() as connection:
         names = set(engine.dialect.get_table_names(connection))

@@ -62,7 +62,7 @@ def run_demo(*, port: int | None, open_browser: bool, speed: float) -> int:
             thread.start()
         if open_browser:
             webbrowser.open(address)
-        server(guard, settings).run(sockets=[listener])
+        server(guard).run(sockets=[listener])
         stopped.set()
     return 0
 

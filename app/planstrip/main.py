@@ -1,7 +1,6 @@
 """`create_app`: the one place that wires the parts and mounts the routes."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, partial
@@ -26,6 +25,7 @@ from planstrip.web.routes import add_routes
 from planstrip.web.shortcut import Shortcut
 from planstrip.web.view_door import ViewDoor
 from planstrip.writer import Writer
+from planstrip.writing import now_ms
 
 if TYPE_CHECKING:
     from planstrip.web.render import Renderer
@@ -63,10 +63,6 @@ def _renderer(root: str) -> "Renderer":
     from planstrip.web.render import Renderer
 
     return Renderer(Assets(root), root)
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _lifespan(parts: Parts) -> Any:

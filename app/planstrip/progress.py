@@ -1,26 +1,24 @@
 """The command line's `import` and `watch`: a bar on a terminal, and what came of it in plain text."""
 
-import gc
 import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING
+
+from planstrip.terminal import plain, say
 
 if TYPE_CHECKING:
     from planstrip.intake.imports import FileReport, ImportReport, Progress
-    from planstrip.writer import Writer
-
-ALLOCATIONS: Final = 50_000  # between two collections of garbage
 
 
 def run_import(database_url: str, paths: Sequence[Path]) -> int:
     """0, or 1 when a file failed. Raises StoreUnusable, before the first file or when the store fails later."""
     from planstrip.intake.imports import import_paths  # `planstrip --help` needs no database
+    from planstrip.writing import writing
 
     with writing(database_url) as writer, _bar(paths) as on_progress:
         report = import_paths(writer, paths, on_progress)
@@ -31,45 +29,14 @@ def run_import(database_url: str, paths: Sequence[Path]) -> int:
 def run_watch(database_url: str, paths: Sequence[Path]) -> int:
     """Follows until SIGINT or SIGTERM, then 0. Raises StoreUnusable when the store can't be used from the start."""
     from planstrip.intake.watching import watch_paths
+    from planstrip.writing import writing
 
     stop = threading.Event()
     with writing(database_url) as writer, _stopped_by_signals(stop):
         for path in paths:
-            _say(sys.stdout, f"watching {path}" if os.path.exists(path) else f"waiting for {path}")
+            say(sys.stdout, f"watching {path}" if os.path.exists(path) else f"waiting for {path}")
         watch_paths(writer, paths, stop, _print_change)
     return 0
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """What is read from a file has no cycles, and lives until its batch is stored: looking through it finds nothing."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(ALLOCATIONS, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-
-
-@contextmanager
-def writing(database_url: str) -> "Iterator[Writer]":
-    """A writer of its own, in a process that does nothing but read files."""
-    from planstrip.db import open_engine, prepare
-    from planstrip.projection import StandingProjector
-    from planstrip.writer import Writer
-
-    engine = open_engine(database_url)
-    try:
-        prepare(engine)
-        writer = Writer(engine, StandingProjector(), lambda: time.time_ns() // 1_000_000)
-        writer.start()
-        try:
-            with _collecting_seldom():
-                yield writer
-        finally:
-            writer.stop()
-    finally:
-        engine.dispose()
 
 
 @contextmanager
@@ -90,7 +57,7 @@ def _bar(paths: Sequence[Path]) -> "Iterator[Progress | None]":
         task = bar.add_task("import", total=sum(sizes.values()))
 
         def on_progress(path: Path, offset: int) -> None:
-            bar.update(task, advance=offset - done.get(path, 0), description=escape(_plain(path.name)))
+            bar.update(task, advance=offset - done.get(path, 0), description=escape(plain(path.name)))
             done[path] = offset
 
         yield on_progress
@@ -113,7 +80,7 @@ def _print_report(report: "ImportReport") -> None:
         _print_problems(file)
     taken = [(file.session, *file.others) for file in report.files if not file.failure]
     sessions = len({session for named in taken for session in named if session})
-    _say(
+    say(
         sys.stdout,
         f"{_count(len(report.files), 'file')}, {_count(sessions, 'session')}: {_count(report.added, 'event')} added,"
         f" {report.known} known already, {_count(report.failed, 'file')} failed"
@@ -129,22 +96,11 @@ def _print_change(file: "FileReport") -> None:
     _print_problems(file)
     if file.added:
         more = f" and {len(file.others)} more" if file.others else ""
-        _say(sys.stdout, f"{file.path}: session {file.session}{more}: {file.added} events added")
+        say(sys.stdout, f"{file.path}: session {file.session}{more}: {file.added} events added")
 
 
 def _print_problems(file: "FileReport") -> None:
     for problem in file.problems:
-        _say(sys.stderr, problem)
+        say(sys.stderr, problem)
     if file.failure is not None:
-        _say(sys.stderr, f"failed: {file.failure}")
-
-
-def _say(stream: TextIO, text: str) -> None:
-    encoding = stream.encoding or "utf-8"
-    stream.write(_plain(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
-    stream.flush()
-
-
-def _plain(text: str) -> str:
-    """The text with control and formatting characters shown, not sent: file names and ids come from agents."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+        say(sys.stderr, f"failed: {file.failure}")

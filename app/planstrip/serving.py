@@ -46,7 +46,7 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
     print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
-    running = server(guard, settings)
+    running = server(guard)
     with ExitStack() as beside:
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
         if is_watching:
@@ -58,9 +58,10 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
     return 0
 
 
-def server(guard: Guard, settings: Settings) -> Server:
+def server(guard: Guard) -> Server:
     logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    for name in ("uvicorn", "watchfiles"):  # the one says what we say better, the other tells every change
+        logging.getLogger(name).setLevel(logging.WARNING)
     config = uvicorn.Config(
         guard,
         log_config=None,
@@ -69,8 +70,7 @@ def server(guard: Guard, settings: Settings) -> Server:
         lifespan="on",
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
-        forwarded_allow_ips=settings.host,
-    )
+    )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
     set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
 

@@ -20,6 +20,7 @@ _HOST_LIST: Final = re.compile(r"[\s,]+")
 _SOURCE: Final = re.compile(
     r"'self'|'none'|\*|[a-z][a-z0-9+.-]*:|([a-z][a-z0-9+.-]*://)?[a-z0-9*.\-\[\]:]+", re.IGNORECASE
 )
+_OWN: Final = re.compile(r"/(sessions|embed|static|mcp|docs|stream|probe)(/.*)?|/api(/(sessions|hooks|tokens)(/.*)?)?")
 
 
 def default_database_url() -> str:
@@ -74,6 +75,8 @@ class Settings(BaseSettings):
         value = value.rstrip("/")
         if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
             raise ValueError("expected a path such as /plans")
+        if _OWN.fullmatch(value):  # a request below it could not be told from one whose proxy took it off
+            raise ValueError("expected a path such as /plans, that is none of the panel's own")
         return value
 
     @field_validator("frame_ancestors")

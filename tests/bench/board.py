@@ -12,9 +12,9 @@ from statistics import median
 from planstrip.db import open_engine, prepare
 from planstrip.intake.check import check_data
 from planstrip.intake.record import take_in
-from planstrip.main import now_ms
 from planstrip.projection import StandingProjector
 from planstrip.writer import Writer
+from planstrip.writing import now_ms
 from tests.bench import servers
 from tests.bench.client import Client, Stream
 from tests.bench.lines import Line, Pair, Scale

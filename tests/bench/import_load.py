@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from planstrip.intake.imports import import_paths
-from planstrip.progress import writing
+from planstrip.writing import writing
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ from planstrip.eventlog import Draft
 from planstrip.events import TYPES
 from planstrip.intake.check import check_data
 from planstrip.intake.record import take_in
-from planstrip.main import now_ms
 from planstrip.projection import StandingProjector
 from planstrip.writer import Writer
+from planstrip.writing import now_ms
 
 EVENTS_PER_TURN = 100  # a start, an end, two plan writes of three events each, 46 calls with their results
 CALLS_PER_TURN = 46

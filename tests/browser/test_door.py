@@ -71,4 +71,4 @@ def test_pages_ask_nothing_of_another_host_and_break_no_policy(page: Page, share
         page.goto(shared_panel.url + path)
         if page.locator("[data-live]").count():
             wait_live(page)
-    assert hosts == {shared_panel.url.removeprefix("http://")}
+    assert hosts == {shared_panel.origin.removeprefix("http://")}

@@ -222,7 +222,7 @@ def test_a_frame_for_which_no_connection_is_left_shows_its_plan_and_does_not_cal
     """R076: it is taken up as soon as another frame lets go of its own."""
     session = new_session()
     shared_panel.write(session, todos("a=i b=p"))
-    frames = "".join(f'<iframe src="/embed/{session}"></iframe>' for _ in range(7))
+    frames = "".join(f'<iframe src="{shared_panel.url}/embed/{session}"></iframe>' for _ in range(7))
     page.route("**/frames.html", lambda route: route.fulfill(body=frames, content_type="text/html"))
     page.goto(f"{shared_panel.url}/frames.html", wait_until="commit")
     states = """() => [...document.querySelectorAll("iframe")]

@@ -118,14 +118,16 @@ def test_nothing_moves_but_what_is_worked_on_now(page: Page, shared_panel: Panel
 
 
 def test_reduced_motion_changes_the_shape_and_moves_nothing(browser: Browser, shared_panel: Panel) -> None:
-    """R127."""
+    """R127, R164: who takes pictures waits for a position, and nothing moves afterwards."""
     session = new_session()
     working(shared_panel, session)
     context: BrowserContext = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{shared_panel.url}/sessions/{session}")
-    wait_live(page)
+    wait_live(page, 3)
     open_strip(page)
+    assert page.evaluate(MOVING) == []
+    assert page.screenshot() == page.screenshot()
     glyph = page.locator(f"{STRIP} [data-status=in_progress] > .glyph")
     assert glyph.evaluate(ANIMATION) == "none"
     assert glyph.evaluate("glyph => getComputedStyle(glyph).getPropertyValue('--arc')") != "1"  # no stuck spinner

@@ -94,6 +94,21 @@ def run(
         yield request.param, panel
 
 
+def test_each_list_that_a_hook_brings_goes_out_with_its_session_position_and_counts(panel: Panel) -> None:
+    """R154: who wants to be told of a plan listens to its stream; no other address is called from here."""
+    with panel.stream("/api/sessions/s/stream") as stream:
+        assert json.loads(stream.next("plan").data)["todos"] is None
+        for number, status in enumerate(("pending", "in_progress", "completed")):
+            told = {"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "TodoWrite"}
+            listed = [{"content": "a", "status": status}]
+            call = {"tool_use_id": f"t{number}", "tool_input": {"todos": listed}, "tool_response": {"newTodos": listed}}
+            post(panel, "claude-code", told | call)
+            plan = json.loads(stream.next("plan").data)
+            written = [event["position"] for event in panel.events("s") if event["type"] == "todo/write"]
+            assert (plan["session"], plan["since"]["position"], len(written)) == ("s", written[-1], number + 1)
+            assert plan["counts"] == {"completed": 0, "in_progress": 0, "pending": 0} | {status: 1}
+
+
 def test_hooks_give_the_plans_of_their_run(run: tuple[str, Panel]) -> None:
     name, panel = run
     agent, sessions = RUNS[name]

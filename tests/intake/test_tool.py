@@ -131,6 +131,7 @@ def test_an_empty_list_clears_the_plan(shared_panel: Panel) -> None:
 
 
 def test_any_number_may_be_in_progress_where_that_is_the_policy(shared_panel: Panel, single: Panel) -> None:
+    """R025, R026: the stricter policy refuses with a reason, and nothing changes."""
     session, listed = new_session(), todos("a=i b=i c=i")
     assert shared_panel.write(session, listed).status_code == 200
     refused = single.write(session, listed)
@@ -141,6 +142,7 @@ def test_any_number_may_be_in_progress_where_that_is_the_policy(shared_panel: Pa
 
 
 def test_the_policy_takes_no_part_in_the_log(single: Panel) -> None:
+    """R026: what was written while parallel work was allowed stands where it no longer is."""
     session, listed = new_session(), todos("a=i b=i")
     event = {"type": "todo/write", "data": {"todos": listed}}
     assert single.append(session, event).status_code == 201

@@ -64,6 +64,25 @@ def test_a_list_of_ours_that_is_missing_is_shown_as_it_came() -> None:
     assert describe(ToolCall("c", "mcp__plan__todo_write", "{}")) == Tool("other", "{}")
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("todo_write", {"todos": [{"content": "A", "status": "in_progress"}]}),
+        ("mcp__plan__todo_write", {"todos": [{"content": "A", "status": "in_progress"}]}),
+        ("update_plan", {"plan": [{"step": "A", "status": "in_progress"}]}),
+        ("plan", {"entries": [{"content": "A", "status": "in_progress", "priority": "high"}]}),
+        ("TodoList", {"todos": [{"title": "A", "status": "in_progress"}]}),
+        ("write_todos", {"todos": [{"description": "A", "status": "in_progress"}]}),
+    ],
+)
+def test_the_shapes_of_agents_end_in_one_and_others_are_readable(name: str, arguments: dict[str, object]) -> None:
+    """R113."""
+    call = ToolCall("c", name, json.dumps(arguments))
+    assert plan_of(call) == [{"content": "A", "status": "in_progress"}]
+    other = ToolCall("c", name, '{"list": ["A"]}')
+    assert (plan_of(other), describe(other).summary) == (None, '{"list": ["A"]}')
+
+
 @pytest.mark.parametrize("name", ["TodoList", "SetTodoList"])
 def test_kimis_lists_are_plans(name: str) -> None:
     call = ToolCall("c", name, '{"todos": [{"title": "Read", "status": "done"}]}')

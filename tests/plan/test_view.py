@@ -84,7 +84,7 @@ def test_a_plan_moves_only_while_a_turn_runs() -> None:
 
 
 def test_that_a_turn_runs_does_not_depend_on_writes() -> None:
-    """R018: sixty to-dos, and twenty minutes without a word of the plan."""
+    """R018, R155: sixty to-dos, and twenty minutes without a word of the plan."""
     later = 20 * 60_000
     sixty = TodoWrite(tuple(Todo(f"{n}", "pending") for n in range(60)))
     working = stand([*entries([TurnStart(1), sixty]), Entry(3, later, ToolCall("c", "bash", "{}"))])

@@ -107,7 +107,7 @@ def locked_panel(tmp_path_factory: pytest.TempPathFactory, empty_log: bytes) -> 
 
 def test_a_panel_below_a_prefix_is_asked_with_its_token(locked_panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     assert locked_panel.write("会话 1", todos("a=i")).status_code == 200
-    url = f"{locked_panel.url}/plans/sessions/%E4%BC%9A%E8%AF%9D%201"
+    url = f"{locked_panel.url}/sessions/%E4%BC%9A%E8%AF%9D%201"
     with pytest.raises(UnusableSettings, match="wants a token"):
         take(url, Look())
     expected = {

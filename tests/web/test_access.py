@@ -59,6 +59,7 @@ ACCESS: Final[dict[tuple[str, str], Access]] = {
     ("POST", "/api/hooks/{agent}"): "owner",
     ("GET", "/healthz"): "all",
     ("GET", "/metrics"): "owner",
+    ("GET", "/probe/stream"): "owner",
 }
 VIEWS: Final = [way for way, access in ACCESS.items() if access in ("session", "board")]
 VALUES: Final = {"session": "mine", "name": "nothing", "token_id": "0123456789abcdef", "agent": "codex"}

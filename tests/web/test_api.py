@@ -3,6 +3,7 @@
 import base64
 import json
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from httpx import Response
@@ -84,6 +85,7 @@ def test_the_plan_as_markdown_is_a_task_list_that_nothing_breaks_out_of(shared_p
     shared_panel.write(session, listed)
     answer = shared_panel.client.get(f"/api/sessions/{session}/plan.md")
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-cache"
     lines = answer.text.splitlines()
     assert [line[:6] for line in lines] == ["- [x] ", "- [ ] ", "- [ ] "]
     assert "<b>" not in answer.text
@@ -95,8 +97,25 @@ def test_the_plan_as_a_badge_says_its_counts(shared_panel: Panel) -> None:
     shared_panel.write(session, todos("a=c b=i"))
     answer = shared_panel.client.get(f"/api/sessions/{session}/plan.svg")
     assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert (answer.headers["cache-control"], answer.headers["vary"]) == ("no-cache", "Accept-Language")
     assert "1 completed" in answer.text
     assert "已完成" in shared_panel.client.get(f"/api/sessions/{session}/plan.svg?lang=zh").text
+    assert "1 completed" in shared_panel.client.get(f"/api/sessions/{session}/plan.svg?lang=none").text
+
+
+def test_a_badge_is_a_picture_of_its_own_without_a_word_of_the_agents(shared_panel: Panel) -> None:
+    session = new_session()
+    hostile = ']]></svg><script xmlns="http://www.w3.org/1999/xhtml">alert(1)</script>'
+    shared_panel.append(session, {"type": "session/title", "data": {"title": hostile}})
+    shared_panel.write(session, [{"content": hostile, "status": "in_progress"}])
+    for query in ("", "?lang=zh", "?at=1"):
+        text = shared_panel.client.get(f"/api/sessions/{session}/plan.svg{query}").text
+        drawing = ElementTree.fromstring(text)
+        assert {element.tag.rpartition("}")[2] for element in drawing.iter()} == {"svg", "rect", "g", "text"}
+        assert "alert" not in text
+        assert drawing.attrib["aria-label"] == ": ".join(
+            element.text or "" for element in drawing.iter("{http://www.w3.org/2000/svg}text")
+        )
 
 
 # Events

@@ -317,6 +317,7 @@ def test_two_viewers_of_a_family_get_the_same_bytes(shared_panel: Panel) -> None
 
 
 def test_parent_and_child_may_be_watched_at_once(shared_panel: Panel) -> None:
+    """R051: what is open beside a page changes nothing of it."""
     boss, kid = new_session(), new_session()
     start(shared_panel, boss, title="The boss")
     start(shared_panel, kid, boss)
@@ -329,6 +330,10 @@ def test_parent_and_child_may_be_watched_at_once(shared_panel: Panel) -> None:
         shared_panel.write(kid, todos("x=c"))
         assert "1/1 completed" in words(above.next().data)
         assert "1 completed" in words(below.next().data)
+        shared_panel.write(boss, todos("a=i b=p"))
+        said = words(above.next().data)
+        assert "1 in progress · 1 pending" in said
+        assert "0/2 completed · a" in said
 
 
 def test_another_process_may_write_the_child(panel: Panel, database: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -41,7 +42,11 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, empty_log: bytes) -> Itera
     """A panel with a token, a further host and another site that may frame it."""
     path = tmp_path_factory.mktemp("guarded") / "log.sqlite3"
     path.write_bytes(empty_log)
-    settings = {"token": TOKEN, "allowed_hosts": "plans.example", "frame_ancestors": "'self' https://dash.example"}
+    settings: dict[str, Any] = {
+        "token": TOKEN,
+        "allowed_hosts": "plans.example",
+        "frame_ancestors": "'self' https://dash.example",
+    }
     with running(path, **settings) as panel:
         panel.client.post("/api/sessions/a/todo_write", json={"todos": todos("x=i")}, headers=bearer(TOKEN))
         yield panel

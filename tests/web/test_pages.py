@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.running import Panel, new_session, running, todos
+from tests.running import Panel, Stream, new_session, running, todos
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -108,13 +108,15 @@ def test_a_page_shows_the_strip_and_its_position(shared_panel: Panel, path: str)
 
 
 def test_a_link_to_a_session_has_a_preview_with_its_counts(shared_panel: Panel) -> None:
-    session, title = new_session(), '"><script>alert(1)</script>'
-    shared_panel.append(session, {"type": "session/title", "data": {"title": title}})
+    session, title = new_session(), '"><script>alert(1)</script> exe.'
+    shared_panel.append(session, {"type": "session/title", "data": {"title": f"{title}\u202egnp"}})
     assert Parsed(get(shared_panel, f"/sessions/{session}")).has(property="og:description", content="no plan")
     shared_panel.write(session, todos("a=c b=i"))
     preview = Parsed(get(shared_panel, f"/sessions/{session}"))
-    assert preview.has(property="og:title", content=title)
+    assert preview.has(property="og:title", content=f"{title}gnp")
     assert preview.has(property="og:description", content="1 completed\u2002·\u20021 in progress")
+    past = Parsed(get(shared_panel, f"/sessions/{session}?at=1&lang=zh"))
+    assert past.has(property="og:description", content="没有计划")
 
 
 def test_without_a_plan_the_strip_is_absent(shared_panel: Panel) -> None:
@@ -282,6 +284,28 @@ def test_two_long_texts_can_both_be_read_to_their_ends(shared_panel: Panel) -> N
     assert f"0/2 completed · {texts[0]}" == field(text, "summary")
 
 
+def test_two_lists_of_one_moment_both_stay_and_the_last_one_stands(shared_panel: Panel) -> None:
+    """R032: of one turn and one call id, in one batch and at one time."""
+    session, first, last = new_session(), todos("a=i b=p"), todos("a=c b=i")
+    events = [{"type": "turn/start", "data": {"turn": 1}}]
+    for listed in (first, last):
+        arguments = json.dumps({"todos": listed})
+        events += [
+            {"type": "tool/call", "data": {"call_id": "c", "name": "todo_write", "arguments": arguments}},
+            {"type": "todo/write", "data": {"todos": listed, "call_id": "c"}},
+            {"type": "tool/result", "data": {"call_id": "c", "is_error": False, "text": ""}},
+        ]
+    shared_panel.append(session, *[event | {"time": 1_000} for event in events])
+    assert [event["data"]["todos"] for event in shared_panel.events(session) if event["type"] == "todo/write"] == [
+        first,
+        last,
+    ]
+    assert shared_panel.plan(session)["todos"] == last
+    text = get(shared_panel, f"/sessions/{session}")
+    rows = text[text.index('id="turns"') :]
+    assert rows.index("0/2 completed · a") < rows.index("1/2 completed · b")
+
+
 def test_frames_of_equal_plans_say_whose_each_is(shared_panel: Panel) -> None:
     """R072: in the frame and in its tab."""
     for number in range(4):
@@ -398,7 +422,7 @@ def test_below_a_prefix_every_address_has_it(database: Path) -> None:
         panel.append("a", *many)
         for prefix in ("/plans", ""):  # as a proxy hands it on that keeps the prefix, and one that takes it off
             for path in ("/", "/sessions/a", "/embed/a", "/docs", "/sign-in"):
-                answer = panel.client.get(panel.url + prefix + path)
+                answer = panel.client.get(panel.origin + prefix + path)
                 assert answer.status_code == 200, (prefix, path)
                 parsed = Parsed(answer.text)
                 assert parsed.addresses
@@ -409,13 +433,14 @@ def test_below_a_prefix_every_address_has_it(database: Path) -> None:
                 )
                 for address in parsed.addresses:
                     if address.startswith("/plans/") and not any(act in address for act in ("stream", "/retire?")):
-                        assert panel.client.get(panel.url + address).status_code == 200, address
-            with panel.stream(f"{prefix}/sessions/a/stream") as stream:
+                        assert panel.client.get(panel.origin + address).status_code == 200, address
+            with Stream(panel.origin, f"{prefix}/sessions/a/stream", {}) as stream:
                 assert stream.status == 200
                 frame = stream.next().data
                 assert all(address.startswith(("/plans/", "#")) for address in Parsed(frame).addresses)
-            assert panel.client.get(f"{panel.url}{prefix}/api/sessions").status_code == 200
-            missing = panel.client.get(f"{panel.url}{prefix}/api/sessions/no/plan", headers={"accept": "text/html"})
+            assert panel.client.get(f"{panel.origin}{prefix}/api/sessions").status_code == 200
+            missing = panel.client.get(f"{panel.origin}{prefix}/api/sessions/no/plan", headers={"accept": "text/html"})
             assert missing.headers["content-type"] == "application/problem+json"
-            assert panel.client.get(f"{panel.url}{prefix}/healthz").status_code == 200
+            assert panel.client.get(f"{panel.origin}{prefix}/healthz").status_code == 200
+            assert panel.client.get(f"{panel.origin}{prefix}").status_code == 200  # a person leaves the slash away
         assert panel.client.get("openapi.json").json()["servers"] == [{"url": "/plans"}]

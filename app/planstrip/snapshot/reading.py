@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planstrip.db import open_engine
 from planstrip.errors import UnreadableTranscript
 from planstrip.eventlog import read
 from planstrip.events import Entry
 from planstrip.intake.imports import import_file
-from planstrip.projection import StandingProjector
 from planstrip.snapshot import names
 from planstrip.snapshot.event_files import append_events, is_event_file
 from planstrip.tables import metadata
 from planstrip.transcripts.detect import find
 from planstrip.writer import Writer
+from planstrip.writing import writing
 
 
 @dataclass(slots=True)
@@ -84,15 +83,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _store() -> Iterator[Writer]:
-    with tempfile.TemporaryDirectory(prefix="planstrip-snapshot-") as folder:
-        engine = open_engine(f"sqlite:///{folder}/log.sqlite3")
-        try:
-            metadata.create_all(engine)
-            writer = Writer(engine, StandingProjector(), lambda: 0)
-            writer.start()
-            try:
-                yield writer
-            finally:
-                writer.stop()
-        finally:
-            engine.dispose()
+    """Of the moment: no migration is older than it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="planstrip-snapshot-") as folder,
+        writing(f"sqlite:///{folder}/log.sqlite3", metadata.create_all, lambda: 0) as writer,
+    ):
+        yield writer

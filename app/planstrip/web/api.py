@@ -67,7 +67,7 @@ def get_plan(request: Request, session: SessionId, at: At = None) -> Response:
     """The standing plan."""
     with parts_of(request).engine.connect() as connection:
         position, plan = plan_of(connection, session, at)
-    return JSONResponse(plan_json(session, position, plan))
+    return JSONResponse(plan_json(session, position, plan), headers={"Cache-Control": "no-cache"})
 
 
 def get_plan_markdown(request: Request, session: SessionId, at: At = None) -> Response:
@@ -76,7 +76,7 @@ def get_plan_markdown(request: Request, session: SessionId, at: At = None) -> Re
 
     with parts_of(request).engine.connect() as connection:
         _, plan = plan_of(connection, session, at)
-    return Response(task_list(plan), media_type="text/markdown; charset=utf-8")
+    return Response(task_list(plan), media_type="text/markdown; charset=utf-8", headers={"Cache-Control": "no-cache"})
 
 
 def get_plan_badge(request: Request, session: SessionId, at: At = None) -> Response:
@@ -88,7 +88,8 @@ def get_plan_badge(request: Request, session: SessionId, at: At = None) -> Respo
         _, plan = plan_of(connection, session, at)
     lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
     svg = parts.renderer.page("badge.svg", lang, badge(plan, translations(lang)))
-    return Response(svg, media_type="image/svg+xml", headers={"Cache-Control": "no-cache"})
+    headers = {"Cache-Control": "no-cache", "Content-Language": lang, "Vary": "Accept-Language"}
+    return Response(svg, media_type="image/svg+xml", headers=headers)
 
 
 async def post_retire(request: Request, session: SessionId) -> Response:

@@ -121,11 +121,14 @@ class Link:
 class Head:
     """The session's name and state in the page's top bar; `tab` is the name for the browser's tab.
 
+    `plain`: the title where no element keeps an override of direction to itself.
+
     `key` names it as the board does; `parent`: the session that delegated to this one.
     """
 
     key: str
     title: str
+    plain: str
     tab: str
     agent: str | None
     cwd: str | None

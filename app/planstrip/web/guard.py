@@ -107,7 +107,8 @@ class Guard:
         root, path = self.settings.root_path, scope["path"]
         if not root:
             return scope
-        return {**scope, "root_path": root, "path": path if _is_under(path, root) else root + path}
+        path = path if _is_under(path, root) else root + path
+        return {**scope, "root_path": root, "path": f"{root}/" if path == root else path}
 
     def _path(self, scope: Scope) -> str:
         path: str = scope["path"]

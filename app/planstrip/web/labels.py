@@ -49,6 +49,7 @@ def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int,
     return Head(
         key=dom_key(session_id),
         title=outline.label or session_id,
+        plain=plain(outline.label or session_id),
         tab=_tab(outline.label or session_id, state, standing.counts),
         agent=agent_name(outline.agent),
         cwd=outline.cwd,

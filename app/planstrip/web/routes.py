@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from planstrip.intake import hooks, rest
-from planstrip.web import api, health, stream, tokens
+from planstrip.web import api, health, probe, stream, tokens
 from planstrip.web.compression import compressed
 
 # Named as an entry point is, and imported at the first request: together they are a quarter of what start would load.
@@ -41,6 +41,7 @@ BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("GET", "/stream", stream.board_stream),
     ("GET", "/sessions/{session}/stream", stream.session_stream),
     ("GET", "/embed/{session}/stream", stream.embed_stream),
+    ("GET", "/probe/stream", probe.probe),
 )
 
 # `docs` adds their bodies and answers to OpenAPI.

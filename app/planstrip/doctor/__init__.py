@@ -1,0 +1,1 @@
+"""`planstrip doctor`: what keeps the panel from working, measured, and what to change."""

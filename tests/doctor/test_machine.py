@@ -1,0 +1,146 @@
+"""`planstrip doctor` without an address: the settings, the store, the agents and the server of this machine."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planstrip.doctor import store as store_checks
+from planstrip.doctor.findings import Finding
+from planstrip.doctor.machine import agents, machine
+from planstrip.doctor.store import store
+from planstrip.hooks.spool import spool_of
+from tests.running import running
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unused_port: int) -> Path:
+    """A machine of its own, on whose port nobody listens."""
+    for name in [name for name in os.environ if name.startswith("PLANSTRIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PLANSTRIP_PORT", str(unused_port))
+    return tmp_path
+
+
+def levels(findings: Iterator[Finding]) -> dict[str, str]:
+    return {found.name: found.level for found in findings}
+
+
+def test_a_new_machine_is_told_how_to_begin(home: Path) -> None:
+    found = {one.name: one for one in machine(None)}
+    assert {name: one.level for name, one in found.items()} == {
+        "settings": "note",
+        "store": "note",
+        "room": "ok",
+        "agents": "note",
+        "server": "wrong",
+    }
+    assert all(one.change for one in found.values() if one.level != "ok")
+    assert not (home / "data").exists()  # nothing was made
+
+
+def test_where_all_is_well_it_says_so(home: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / ".codex/sessions/2026").mkdir(parents=True)
+    (home / ".codex/sessions/2026/rollout.jsonl").write_text("{}\n")
+    monkeypatch.setenv("PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS", "true")
+    with running(database) as panel:
+        monkeypatch.setenv("PLANSTRIP_PORT", panel.url.rpartition(":")[2])
+        found = {one.name: one for one in machine(f"sqlite:///{database}")}
+    assert {one.level for one in found.values()} == {"ok"}
+    assert list(found) == ["settings", "store", "integrity", "room", "codex", "server"]
+    assert found["codex"].said.startswith("1 file at ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PLANSTRIP_PORT", "x", "port:"),
+        ("PLANSTRIP_HOST", "192.0.2.1", "token is not set"),
+        ("PLANSTRIP_ROOT_PATH", "plans", "root_path:"),
+        ("PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS", "perhaps", "allow_parallel_in_progress"),
+    ],
+)
+def test_settings_that_do_not_serve_are_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    found = next(machine(None))
+    assert (found.level, found.name) == ("wrong", "settings")
+    assert said in found.said
+
+
+def test_hooks_that_go_elsewhere_and_what_waits_for_them_are_told(
+    monkeypatch: pytest.MonkeyPatch, unused_port: int
+) -> None:
+    url = f"http://127.0.0.1:{unused_port}/plans"
+    monkeypatch.setenv("PLANSTRIP_URL", url)
+    spool_of(url).put("codex", b"{}")
+    found = {one.name: one for one in machine(None)}
+    assert (found["hooks"].level, found["spool"].said) == ("wrong", "payloads of hooks that wait for the panel: 1")
+    monkeypatch.setenv("PLANSTRIP_URL", "nowhere")
+    assert "PLANSTRIP_URL is 'nowhere'" in next(one for one in machine(None) if one.name == "hooks").said
+
+
+def test_agents_are_found_where_they_were_told_to_keep_their_files(tmp_path: Path) -> None:
+    (tmp_path / "moved/projects").mkdir(parents=True)
+    found = list(agents(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}))
+    assert [(one.name, one.level) for one in found] == [("claude-code", "ok")]
+    assert found[0].said == f"no file yet at {tmp_path / 'moved/projects'}"
+
+
+# The store
+
+
+def test_a_store_is_read_and_never_written(database: Path) -> None:
+    before = database.read_bytes()
+    assert levels(store(f"sqlite:///{database}")) == {"store": "ok", "integrity": "ok", "room": "ok"}
+    assert database.read_bytes() == before
+    database.unlink()
+    assert levels(store(f"sqlite:///{database}"))["store"] == "note"
+    assert not database.exists()
+
+
+@pytest.mark.parametrize(
+    ("statement", "level", "said"),
+    [
+        ("UPDATE alembic_version SET version_num = '20261130_first'", "note", "planstrip migrate"),
+        ("UPDATE alembic_version SET version_num = '20991231_later'", "wrong", "upgrade planstrip"),
+        ("DROP TABLE events", "wrong", "name another"),
+    ],
+)
+def test_a_store_of_another_schema_is_told(database: Path, statement: str, level: str, said: str) -> None:
+    connection = sqlite3.connect(database)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    found = next(store(f"sqlite:///{database}"))
+    assert (found.name, found.level) == ("store", level)
+    assert said in (found.change or "")
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite3").touch()
+    assert levels(store(f"sqlite:///{tmp_path}/empty.sqlite3"))["store"] == "note"
+
+
+def test_a_damaged_store_is_found(database: Path) -> None:
+    content = bytearray(database.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    database.write_bytes(content)
+    assert "wrong" in levels(store(f"sqlite:///{database}")).values()
+    database.write_bytes(b"no database at all, but some text" * 100)
+    assert levels(store(f"sqlite:///{database}"))["store"] == "wrong"
+
+
+def test_a_full_disk_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_checks, "FULL_MIB", 2**40)
+    assert levels(store(f"sqlite:///{database}"))["room"] == "wrong"
+
+
+def test_an_address_of_no_database_is_told() -> None:
+    assert levels(store("mysql://user:secret@localhost/plans")) == {"store": "wrong"}
+    assert "secret" not in next(store("mysql://user:secret@localhost/plans")).said
