@@ -3,7 +3,6 @@ const page = document.documentElement;
 const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - 48;
 const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
 const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
-
 async function find(row) { // a link's row may be older than those shown
   for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
     await htmx.ajax("GET", older(), { swap: "none" });

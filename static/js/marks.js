@@ -1,7 +1,6 @@
 // [data-mark]: sessions that the reader pinned or muted, kept in this browser.
 const marks = ["pinned", "muted"];
 const marked = (mark) => JSON.parse(localStorage.getItem(`planstrip:${mark}`) ?? "[]");
-
 function show() {
   for (const mark of marks) for (const row of document.querySelectorAll(".session")) {
     const isMarked = marked(mark).includes(row.dataset.watch);

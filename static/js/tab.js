@@ -1,14 +1,12 @@
 // [data-tab] names the tab; [data-watch]: with the reader's leave, a session that waits, is done or was cut tells so.
 const TOLD = ["waiting", "interrupted", "done"];
-const leave = () => localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
+const leave = () => document.querySelector("[data-notify]") && localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
 const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
 const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
 let known = new Map();
-
-function tell(session) {
+function tell(session) { // under a tag that is the same in every tab: once
   const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
-  const tag = `${name} ${session.querySelector("time").dateTime}`; // the same in every tab: told once
-  new Notification(name, { body, tag });
+  new Notification(name, { body, tag: `${name} ${session.querySelector("time").dateTime}` });
 }
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -117,7 +117,8 @@ class Link:
 class Head:
     """The session's name and state in the page's top bar; `tab` is the name for the browser's tab.
 
-    `key` names it as the board does; `parent`: the session that delegated to this one.
+    `key` names it as the board does; `parent`: the session that delegated to this one; `url`: its page, for a frame
+    whose reader may see that.
     """
 
     key: str
@@ -129,6 +130,7 @@ class Head:
     state_label: str
     updated: str
     parent: Link | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +142,13 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
+    """In another page's frame it leads nowhere: no other page of the panel may be framed."""
+
     frame: Frame
     status: int
     title: str
     detail: str
+    is_framed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
