@@ -22,7 +22,6 @@ document.addEventListener("DOMContentLoaded", () => {
     if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");
   });
   setInterval(tick, 1_000);
-  tick();
 
   function hear({ id, event, data }) {
     heardAt = Date.now();
@@ -31,6 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const one of sessions) if (!key || one.dataset.key === key) signs.set(one, Math.max(signs.get(one) ?? 0, lastSign(one, told)));
     if (connection.config.reconnectDelay > ASKING_MS) show("catching-up", "asking"); // the server wants it so: web/places.py
     else if (!document.hidden || isHeardUnseen()) show("live");
+    else document.dispatchEvent(new Event("visibilitychange")); // opened unseen: now htmx lets go of it
     tick();
   }
 

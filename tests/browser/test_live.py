@@ -216,6 +216,34 @@ def test_tabs_that_nobody_sees_leave_their_connection_to_the_one_that_is_seen(
     wait_live(shown, position)
 
 
+def test_a_tab_that_was_opened_unseen_shows_its_plan_and_leaves_its_connection_to_others(
+    context: BrowserContext, shared_panel: Panel
+) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=i b=p"))
+    tab = context.new_page()
+    tab.add_init_script("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    places = shared_panel.parts.hub.places
+    before = places.total
+    tab.goto(f"{shared_panel.url}/sessions/{session}")
+    expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("1 in progress\u2002·\u20021 pending")
+    tab.wait_for_function("() => document.querySelector('#live')._htmx?.sse?.attempt")  # it waits to be seen
+    for _ in range(250):
+        if places.total == before:
+            break
+        tab.wait_for_timeout(20)
+    assert places.total == before
+    shared_panel.write(session, todos("a=c b=i"))
+    tab.evaluate(
+        """() => {
+          Object.defineProperty(document, "hidden", { value: false });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    wait_live(tab)
+    expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("1 completed\u2002·\u20021 in progress")
+
+
 def test_a_first_connection_that_fails_is_tried_again(page: Page, shared_panel: Panel) -> None:
     session = new_session()
     shared_panel.write(session, todos("a=i"))

@@ -53,8 +53,8 @@ def test_four_pages_of_a_browser_hold_a_stream_and_the_fifth_is_answered_at_once
         wait_until(panel, lambda: places.held("browser") < MAX_STREAMS)
         with asked(panel, path, "page-5 browser") as fifth:
             assert retry(fifth) == RETRY_MS
-    wait_until(panel, lambda: not places.held("browser") and not places.held("another"))
-    assert not places._held
+    wait_until(panel, lambda: places.total == 0)
+    assert places._held == {}
 
 
 def test_a_page_that_comes_back_has_its_place_before_its_old_connection_is_known_to_be_gone(panel: Panel) -> None:

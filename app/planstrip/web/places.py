@@ -42,6 +42,10 @@ class Places:
     def held(self, browser: str) -> int:
         return len(self._held.get(browser, ()))
 
+    @property
+    def total(self) -> int:
+        return sum(map(len, self._held.values()))
+
     async def stream(
         self, page: Page | None, chunks: Callable[[bool], AsyncGenerator[bytes, None]]
     ) -> AsyncGenerator[bytes, None]:
