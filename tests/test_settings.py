@@ -72,6 +72,9 @@ def test_a_loopback_panel_needs_none(host: str) -> None:
         ({"root_path": "/sessions/x"}, "root_path"),
         ({"frame_ancestors": "'self'; script-src *"}, "frame_ancestors"),
         ({"frame_ancestors": ""}, "frame_ancestors"),
+        ({"frame_ancestors": "'none' https://dash.example"}, "frame_ancestors"),
+        ({"frame_ancestors": "https://dash.example/app"}, "frame_ancestors"),
+        ({"frame_ancestors": "https://dash.example\r\nset-cookie:x=1"}, "frame_ancestors"),
         ({"allow_parallel_in_progress": "maybe"}, "allow_parallel_in_progress"),
     ],
 )

@@ -85,6 +85,8 @@ class Settings(BaseSettings):
         sources = value.split()
         if not sources or not all(_SOURCE.fullmatch(source) for source in sources):
             raise ValueError("expected CSP sources such as 'self' https://dash.example")
+        if len(sources) > 1 and "'none'" in map(str.lower, sources):
+            raise ValueError("expected 'none' alone, or the sources without it")
         return " ".join(sources)
 
     @field_validator("token")

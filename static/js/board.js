@@ -5,7 +5,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const points = matchMedia("(hover: hover)");
   const isHeld = () => board().matches(":has(:focus-visible)") || (points.matches && board().matches(":hover"));
   let isBehind = false;
-
   document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
     const list = tasks.findIndex(({ target }) => target === board());
     if (list < 0 || !isHeld()) return;

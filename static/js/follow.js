@@ -3,7 +3,6 @@ const page = document.documentElement;
 const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - 48;
 const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
 const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
-
 async function find(row) { // a link's row may be older than those shown
   for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
     await htmx.ajax("GET", older(), { swap: "none" });
@@ -20,7 +19,6 @@ document.addEventListener("DOMContentLoaded", () => {
     moves = key ? !["Enter", " ", "o"].includes(key) : type !== "mousedown" || target === page; // there: on its scroll bar
   });
   window.addEventListener("scroll", () => { follows = isAtEnd() || (follows && !moves); });
-  window.addEventListener("scrollend", () => { moves = false; });
   document.addEventListener("click", ({ target }) => { reads = !!target.closest(".tool-row > summary"); });
   window.addEventListener("resize", keep);
   new ResizeObserver(keep).observe(document.body);

@@ -1,10 +1,8 @@
 // [data-keys]: j and k go from row to row, o opens, / searches, ? tells them. Not in a frame, nor while one types.
 const STOPS = ".session-link, .tool-row > summary";
 const here = () => document.activeElement.closest(".session, .tool-row")?.querySelector(STOPS);
-
 function step(by) {
-  const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility());
-  const place = stops.indexOf(here());
+  const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility()), place = stops.indexOf(here());
   stops[place < 0 && by < 0 ? stops.length - 1 : Math.min(place + by, stops.length - 1)]?.focus();
 }
 
@@ -15,7 +13,6 @@ const acts = {
   "/": () => document.querySelector("[type=search]")?.focus(),
   "?": () => document.querySelector("[data-keys]").togglePopover(),
 };
-
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey;
   if (isTyping || !acts[event.key] || !document.querySelector("[data-keys]") || window.top !== window) return;

@@ -1,62 +1,52 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
-const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, RETRY_MS = 2_000;
+const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, ASKING_MS = 1_000;
 
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
-  // When the agent gave its last sign: a heartbeat tells, or the head.
-  const lastEvent = (told) => Math.min(Date.now(), Number(told) || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
-  let connection = null, retryAt = 0, heardAt = Date.now(), signAt = lastEvent();
-  const lose = () => show("lost", heardAt);
-
+  const sessions = document.querySelectorAll("[data-session]"), signs = new Map(); // when each agent gave its last sign
+  let connection = null, heardAt = Date.now(), shown = "catching-up";
+  const lastSign = (session, told) => // which a heartbeat tells, or the head
+    Math.min(Date.now(), Number(told) || Date.parse(session.querySelector(".head-ago")?.dateTime) || Date.now());
+  const lose = () => show("lost");
+  const isHeardUnseen = () => htmx.config.sse.pauseOnBackground === false; // else htmx lets go of a hidden page's stream
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
   region.addEventListener("htmx:sse:after:message", (event) => hear(event.detail.message));
   region.addEventListener("htmx:sse:error", lose);
-  region.addEventListener("htmx:sse:close", () => { connection = null; });
-  // htmx takes up a stream that broke, but never one whose first request failed, nor one that it gave up.
-  for (const name of ["htmx:finally:request", "htmx:sse:close"]) region.addEventListener(name, ({ target }) => {
-    if (target !== region || connection || retryAt) return;
-    lose();
-    retryAt = Date.now() + RETRY_MS;
-  });
+  region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
+  region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());
   document.addEventListener("visibilitychange", () => {
     heardAt = Date.now();
-    // htmx lets go of the stream of a hidden page, but not where one asked to be told in the background.
-    if (region.dataset.live === "live" && htmx.config.sse.pauseOnBackground !== false) show("catching-up");
+    if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");
   });
   setInterval(tick, 1_000);
-  tick();
 
-  function hear(message) {
+  function hear({ id, event, data }) {
     heardAt = Date.now();
-    if (message.id) region.dataset.position = message.id;
-    signAt = lastEvent(message.event && message.data.split(" ")[1]);
-    if (!document.hidden || htmx.config.sse.pauseOnBackground === false) show("live");
+    if (id) region.dataset.position = id;
+    const [, told, key] = event ? data.split(" ") : []; // a heartbeat tells of one session
+    for (const one of sessions) if (!key || one.dataset.key === key) signs.set(one, Math.max(signs.get(one) ?? 0, lastSign(one, told)));
+    if (connection.config.reconnectDelay > ASKING_MS) show("catching-up", "asking"); // the server wants it so: web/places.py
+    else if (!document.hidden || isHeardUnseen()) show("live");
+    else document.dispatchEvent(new Event("visibilitychange")); // opened unseen: now htmx lets go of it
     tick();
   }
 
   function tick() {
-    const now = Date.now();
-    region.toggleAttribute("data-quiet", now - signAt >= QUIET_MS);
-    if (document.hidden) return;
-    if (retryAt && now >= retryAt) {
-      retryAt = 0;
-      htmx.ajax("GET", region.getAttribute("hx-sse:connect"), { source: region });
-    }
-    if (now - heardAt >= DEAD_MS) {
-      lose();
-      heardAt = now;
-      connection?.reader?.cancel(); // half open: htmx connects anew
-    }
+    for (const one of sessions) one.toggleAttribute("data-quiet", Date.now() - (signs.get(one) ?? lastSign(one)) >= QUIET_MS);
+    if (document.hidden || Date.now() - heardAt < DEAD_MS) return;
+    lose();
+    heardAt = Date.now();
+    connection?.reader?.cancel(); // half open: htmx connects anew
   }
 
-  function show(state, since) {
-    if (region.dataset.live === state) return;
-    region.dataset.live = state;
+  function show(state, text = state) {
+    if (region.dataset.live === state && shown === text) return;
+    [region.dataset.live, shown] = [state, text];
     document.title = document.title.replace(/^(⚠ )?/, state === "lost" ? "⚠ " : "");
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-    const text = region.querySelector("[data-signal]").getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
-    region.querySelector("[data-field=live]").textContent = text;
+    const said = region.querySelector("[data-signal]").getAttribute(`data-${text}-text`).replace("{time}", format.format(heardAt));
+    region.querySelector("[data-field=live]").textContent = said;
   }
 });

@@ -1,13 +1,12 @@
 // [data-tab] names the tab; [data-watch]: with the reader's leave, a session that waits, is done or was cut tells so.
 const TOLD = ["waiting", "interrupted", "done"];
-const leave = () => localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
+const leave = () => document.querySelector("[data-notify]") && localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
 const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
 const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
 let known = new Map();
-
-function tell(session) {
+function tell(session) { // under a tag that is the same in every tab: once
   const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
-  new Notification(name, { body, tag: `${name} ${session.querySelector("time").dateTime}` }); // in many tabs told once
+  new Notification(name, { body, tag: `${name} ${session.querySelector("time").dateTime}` });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -23,7 +22,6 @@ document.addEventListener("DOMContentLoaded", () => {
     location.reload();
   });
 });
-
 document.addEventListener("htmx:sse:after:message", () => {
   document.title = document.querySelector("[data-tab]")?.dataset.tab || document.title;
   const before = known;

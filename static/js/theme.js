@@ -1,18 +1,12 @@
 // [data-theme-switch]: system, light, dark, in turn; `?theme=` wins. Runs before the first paint, so nothing flashes.
-const THEMES = ["auto", "light", "dark"];
-const root = document.documentElement;
+const THEMES = ["auto", "light", "dark"], root = document.documentElement;
+try { // a frame's address says what it shows, and it may have no storage
+  const stored = localStorage.getItem("planstrip:theme"), asked = new URLSearchParams(location.search).get("theme");
+  if (!THEMES.includes(asked) && THEMES.includes(stored) && !root.matches("[data-embed]")) root.dataset.theme = stored;
+} catch {}
 
-try {
-  const stored = localStorage.getItem("planstrip:theme");
-  const isAsked = THEMES.includes(new URLSearchParams(location.search).get("theme"));
-  if (!isAsked && THEMES.includes(stored)) root.dataset.theme = stored;
-} catch {} // no storage: the server's choice stands
-
-document.addEventListener("DOMContentLoaded", () => {
-  const button = document.querySelector("[data-theme-switch]");
-  button?.removeAttribute("hidden");
-  button?.addEventListener("click", () => {
-    root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
-    localStorage.setItem("planstrip:theme", root.dataset.theme);
-  });
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest("[data-theme-switch]")) return;
+  root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
+  localStorage.setItem("planstrip:theme", root.dataset.theme);
 });

@@ -15,7 +15,6 @@ function age(time) {
   const step = steps.find(([, size, count]) => passed < size * count);
   return !step ? formats.day.format(time) : formats.ago.format(step[0] === "second" ? 0 : -Math.floor(passed / step[1]), step[0]);
 }
-
 function text(element) {
   const time = new Date(element.dateTime);
   if (Number.isNaN(time.getTime())) return element.textContent;
@@ -23,7 +22,6 @@ function text(element) {
   const isShort = element.dataset.time === "moment" && time.toDateString() === new Date().toDateString();
   return formats[isShort ? "clock" : element.dataset.time].format(time);
 }
-
 function localise() {
   for (const element of document.querySelectorAll("time[data-time]")) {
     if (element.dataset.time !== "ago" && told.get(element) === element.dateTime + element.textContent) continue; // most are

@@ -107,6 +107,12 @@ def embed(query: str, *writes: object) -> Callable[[Panel], str]:
     return lambda panel: session(*writes)(panel).replace("/sessions/", "/embed/") + query
 
 
+def embed_several(panel: Panel) -> str:
+    """One with a plan, one without, one that is waited for."""
+    names = [session(*writes)(panel).rpartition("/")[2] for writes in (DROPPED, ())]
+    return "/embed?" + "&".join(f"session={name}" for name in (*names, new_session()))
+
+
 def open_strip(page: Page) -> None:
     page.locator(f"{STRIP} > summary").click()
 
@@ -171,7 +177,11 @@ STATES: Final[Mapping[str, State]] = {
     "past": State(session(*DROPPED, query="?at=9"), open_all),
     "embed": State(embed("", PLAN)),
     "embed, open": State(embed("?open=1", *DROPPED)),
+    "embed with rows": State(embed("?rows=3", PLAN), open_all),
+    "embed, compact": State(embed("?size=compact", PLAN)),
+    "embed of several": State(embed_several, open_all),
     "embed without a plan": State(embed("")),
+    "embed, error": State(lambda _panel: "/embed/a?rows=many"),
     "docs": State(lambda _panel: "/docs"),
     "sign-in": State(lambda _panel: "/sign-in"),
     "error": State(lambda _panel: "/nowhere"),

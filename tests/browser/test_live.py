@@ -216,27 +216,32 @@ def test_tabs_that_nobody_sees_leave_their_connection_to_the_one_that_is_seen(
     wait_live(shown, position)
 
 
-def test_a_frame_for_which_no_connection_is_left_shows_its_plan_and_does_not_call_it_live(
-    page: Page, shared_panel: Panel
+def test_a_tab_that_was_opened_unseen_shows_its_plan_and_leaves_its_connection_to_others(
+    context: BrowserContext, shared_panel: Panel
 ) -> None:
-    """R076: it is taken up as soon as another frame lets go of its own."""
     session = new_session()
     shared_panel.write(session, todos("a=i b=p"))
-    frames = "".join(f'<iframe src="{shared_panel.url}/embed/{session}"></iframe>' for _ in range(7))
-    page.route("**/frames.html", lambda route: route.fulfill(body=frames, content_type="text/html"))
-    page.goto(f"{shared_panel.url}/frames.html", wait_until="commit")
-    states = """() => [...document.querySelectorAll("iframe")]
-      .map((frame) => frame.contentDocument.querySelector("[data-live]")?.dataset.live)"""
-    page.wait_for_function(f"() => ({states})().filter((state) => state === 'live').length === 6")
-    (left,) = [number for number, state in enumerate(page.evaluate(states)) if state != "live"]
-    strip = page.frame_locator("iframe").nth(left).locator(STRIP)
-    expect(strip.locator("[data-field=header]")).to_have_text("1 in progress\u2002·\u20021 pending")
+    tab = context.new_page()
+    tab.add_init_script("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    places = shared_panel.parts.hub.places
+    before = places.total
+    tab.goto(f"{shared_panel.url}/sessions/{session}")
+    expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("1 in progress\u2002·\u20021 pending")
+    tab.wait_for_function("() => document.querySelector('#live')._htmx?.sse?.attempt")  # it waits to be seen
+    for _ in range(250):
+        if places.total == before:
+            break
+        tab.wait_for_timeout(20)
+    assert places.total == before
     shared_panel.write(session, todos("a=c b=i"))
-    page.evaluate("left => document.querySelectorAll('iframe')[left ? 0 : 1].remove()", left)
-    page.wait_for_function(f"() => ({states})().every((state) => state === 'live')")
-    for number in range(6):
-        header = page.frame_locator("iframe").nth(number).locator(f"{STRIP} [data-field=header]")
-        expect(header).to_have_text("1 completed\u2002·\u20021 in progress")
+    tab.evaluate(
+        """() => {
+          Object.defineProperty(document, "hidden", { value: false });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    wait_live(tab)
+    expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("1 completed\u2002·\u20021 in progress")
 
 
 def test_a_first_connection_that_fails_is_tried_again(page: Page, shared_panel: Panel) -> None:

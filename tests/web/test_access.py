@@ -17,7 +17,7 @@ from tests.running import Panel, Stream, running, todos
 from tests.views import expired, forged, revoked, view
 
 TOKEN: Final = "s3cret"
-Access: TypeAlias = Literal["all", "owner", "session", "board"]
+Access: TypeAlias = Literal["all", "owner", "session", "sessions", "board"]
 
 # Who may: everybody, the holder of the panel's token, and a session's or a board's view token beside that one.
 # A route that stands here with too much is a decision; one that does not stand here fails the tests.
@@ -30,6 +30,8 @@ ACCESS: Final[dict[tuple[str, str], Access]] = {
     ("POST", "/sessions/{session}/dismiss"): "owner",
     ("POST", "/sessions/{session}/retire"): "owner",
     ("POST", "/sessions/{session}/restore"): "owner",
+    ("GET", "/embed"): "sessions",
+    ("GET", "/embed/sessions/streams"): "sessions",
     ("GET", "/embed/{session}"): "session",
     ("GET", "/embed/{session}/stream"): "session",
     ("GET", "/embed-refused"): "owner",
@@ -61,7 +63,7 @@ ACCESS: Final[dict[tuple[str, str], Access]] = {
     ("GET", "/metrics"): "owner",
     ("GET", "/probe/stream"): "owner",
 }
-VIEWS: Final = [way for way, access in ACCESS.items() if access in ("session", "board")]
+VIEWS: Final = [way for way, access in ACCESS.items() if access in ("session", "sessions", "board")]
 VALUES: Final = {"session": "mine", "name": "nothing", "token_id": "0123456789abcdef", "agent": "codex"}
 
 
@@ -115,10 +117,11 @@ def ask(panel: Panel, method: str, path: str, token: str = "", **headers: str) -
     """The status of a request; a stream is left once its head has come."""
     for name, value in VALUES.items():
         path = path.replace(f"{{{name}}}", value)
-    if path.endswith("/rows"):
-        path += "?before=1"
+    path += {"/rows": "?before=1", "/embed": "?session=mine", "/streams": "?session=mine"}.get(
+        path[path.rfind("/") :], ""
+    )
     path += f"{'&' if '?' in path else '?'}token={token}" if token else ""
-    if path.partition("?")[0].endswith("/stream") and method == "GET":
+    if path.partition("?")[0].endswith(("/stream", "/streams")) and method == "GET":
         with Stream(panel.url, path, headers) as stream:
             return stream.status
     body: dict[str, object] | None = None if method in ("GET", "HEAD", "DELETE") else {}
@@ -139,9 +142,25 @@ def test_a_view_token_opens_what_the_table_says_and_no_more() -> None:
     assert dict(OPENS) == {path: ACCESS["GET", path] for _, path in VIEWS}
     for method, path in ACCESS:
         concrete = path.replace("{session}", "mine")
-        assert (asked(method, concrete) is not None) == ((method, path) in VIEWS)
+        assert (asked(method, concrete, b"session=mine") is not None) == ((method, path) in VIEWS)
         for other in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", ""):
-            assert asked(other, concrete) is None
+            assert asked(other, concrete, b"session=mine") is None
+
+
+def test_of_several_sessions_each_must_be_opened(guarded: Guarded) -> None:
+    for path in ("/embed", "/embed/sessions/streams"):
+        assert asked("GET", path) is None
+        statuses = [
+            ask(guarded.panel, "GET", f"{path}?{query}", guarded.session)
+            for query in (
+                "session=mine",
+                "session=mine&session=mine",
+                "session=mine&session=other",
+                "session=other",
+                "a=b",
+            )
+        ]
+        assert statuses == [200, 200, 401, 401, 401]
 
 
 @pytest.mark.parametrize("path", ["", "//", "/sessions", "/sessions/", "/sessions/mine/", "/sessions/mine/rows/", "/x"])
@@ -165,7 +184,7 @@ def test_each_route_without_and_with_the_wrong_token_is_shut(guarded: Guarded, w
 def test_each_route_with_the_panels_own_token_is_open(guarded: Guarded, way: tuple[str, str]) -> None:
     assert is_open(way, ask(guarded.panel, *way, Authorization=f"Bearer {TOKEN}"))
     status = ask(guarded.panel, *way, Cookie=f"planstrip={guarded.cookie}")
-    assert status == 401 if way[1].startswith("/embed/") else is_open(way, status)  # a frame takes no cookie
+    assert status == 401 if f"{way[1]}/".startswith("/embed/") else is_open(way, status)  # a frame takes no cookie
 
 
 def is_open(way: tuple[str, str], status: int) -> bool:
@@ -180,7 +199,7 @@ def test_each_route_with_a_view_token_shows_its_session_and_nothing_else(
 ) -> None:
     """R141: scoped to one session, read-only, expiring and revocable; what is not named is denied."""
     panel, access = guarded.panel, ACCESS[way]
-    opened = {"session": access == "session", "board": access in ("session", "board")}
+    opened = {"session": access in ("session", "sessions"), "board": access in ("session", "sessions", "board")}
     for kind, token in (("session", guarded.session), ("board", guarded.board)):
         for status in (ask(panel, *way, token=token), ask(panel, *way, Authorization=f"Bearer {token}")):
             if access == "all":

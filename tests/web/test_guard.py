@@ -19,6 +19,10 @@ EVERYWHERE = [
     "/sessions/a",
     "/sessions/later",
     "/embed/a",
+    "/embed",
+    "/embed?session=a&session=later",
+    "/embed/a?rows=x",
+    "/embedded",
     "/docs",
     "/openapi.json",
     "/healthz",
@@ -59,7 +63,16 @@ def bearer(token: str) -> dict[str, str]:
 # Headers
 
 
-def check_headers(answer: httpx.Response, ancestors: str = "'self'") -> None:
+def is_embed(path: str) -> bool:
+    return path.partition("?")[0] == "/embed" or path.startswith("/embed/")
+
+
+def check_headers(answer: httpx.Response, ancestors: str | None = None) -> None:
+    """`ancestors`: who may frame it. By default nobody, but what is made for frames this very panel."""
+    if ancestors is None:
+        ancestors = "'self'" if is_embed(answer.url.path) else "'none'"
+    options = {"'self'": ["SAMEORIGIN"], "'none'": ["DENY"]}.get(ancestors, [])
+    assert answer.headers.get_list("x-frame-options") == options, answer.url
     for name, value in (
         ("content-security-policy", POLICY.format(ancestors)),
         ("referrer-policy", "no-referrer"),
@@ -104,7 +117,8 @@ def test_a_bug_carries_them_too(shared_panel: Panel, monkeypatch: pytest.MonkeyP
 def test_a_stream_carries_them_too(shared_panel: Panel, path: str) -> None:
     shared_panel.write("a", todos("x=i"))
     with shared_panel.stream(path) as stream:
-        assert stream.headers["content-security-policy"] == POLICY.format("'self'")
+        ancestors = "'self'" if is_embed(path) else "'none'"
+        assert stream.headers["content-security-policy"] == POLICY.format(ancestors)
         assert stream.headers["x-content-type-options"] == "nosniff"
         assert stream.headers["referrer-policy"] == "no-referrer"
 
@@ -119,11 +133,17 @@ def test_static_files_carry_them_too(shared_panel: Panel) -> None:
         check_headers(answer)
 
 
-def test_only_the_embed_may_be_framed_by_others(guarded: Panel) -> None:
-    client, headers = guarded.client, bearer(TOKEN)
-    check_headers(client.get("/embed/a", headers=headers), "'self' https://dash.example")
-    check_headers(client.get("/sessions/a", headers=headers))
-    check_headers(client.get("/", headers=headers))
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_only_embeds_may_be_framed(guarded: Panel, path: str) -> None:
+    """R132, R133: the older header can name no other site, so it is not sent where one may frame."""
+    ancestors = "'self' https://dash.example" if is_embed(path) else "'none'"
+    for headers in (bearer(TOKEN), {}, {"accept": "text/html"}):
+        check_headers(guarded.client.get(path, headers=headers), ancestors)
+
+
+def test_who_may_frame_nothing_is_told_so_twice(database: Path) -> None:
+    with running(database, frame_ancestors="'none'") as panel:
+        check_headers(panel.client.get("/embed/a"), "'none'")
 
 
 # Host

@@ -14,10 +14,11 @@ from planstrip.web.board import Board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.board_labels import board_list
 from planstrip.web.contexts import ErrorPage, Partial, SignInPage
+from planstrip.web.embed_contexts import EmbedPage, Framed, SeveralPage
 from planstrip.web.languages import translations
 from planstrip.web.past_contexts import PlanList
 from planstrip.web.render import Renderer
-from planstrip.web.session_contexts import EmbedPage, SessionPage
+from planstrip.web.session_contexts import SessionPage
 
 HOSTILE = "</bdi><script>alert(1)</script> \"'&amp; \u202egnp.exe \x1b[31m\nline\r\nend <hx-partial hx-target=#head>"
 CONTENTS = ("梳理需求", "实现 fixture 样本", "跑后台构建", "浏览器验收")
@@ -187,16 +188,18 @@ def test_a_session_that_does_not_exist_yet_is_waited_for(renderer: Renderer) -> 
 def test_every_other_page_renders(renderer: Renderer, lang: str) -> None:
     frame = renderer.frame_context(lang, "dark", "", "/?q=a")
     head = labels.head("s", View().standing, translations(lang), 0)
-    embed = EmbedPage(frame, "s", True, head, None, "/embed/s/stream", 0, False)
+    embed = EmbedPage(frame, "s", True, head, None, "/embed/s/stream", 0)
+    several = SeveralPage(frame, "1 session", [Framed("s", True, head, None, 0)], "/embed/sessions/streams", "regular")
     pages = {
         "board.html": BoardPage(frame, board_list(Board(), "", {}, translations(lang)), "<b>x</b>", {}, "/stream"),
         "embed/show.html": embed,
+        "embed/several.html": several,
         "sign_in.html": SignInPage(frame, "/", True),
         "error.html": ErrorPage(frame, 404, "Not found", "<b>x</b>"),
     }
     for name, page in pages.items():
         html = renderer.page(name, lang, page)
-        assert f'<html lang="{frame.lang}" data-theme="dark">' in html
+        assert f'<html lang="{frame.lang}" data-theme="dark"' in html
         assert "<b>x</b>" not in html
 
 

@@ -123,7 +123,8 @@ class Head:
 
     `plain`: the title where no element keeps an override of direction to itself.
 
-    `key` names it as the board does; `parent`: the session that delegated to this one.
+    `key` names it as the board does; `parent`: the session that delegated to this one; `url`: its page, for a frame
+    whose reader may see that.
     """
 
     key: str
@@ -136,6 +137,7 @@ class Head:
     state_label: str
     updated: str
     parent: Link | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +149,13 @@ class SignInPage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPage:
+    """In another page's frame it leads nowhere: no other page of the panel may be framed."""
+
     frame: Frame
     status: int
     title: str
     detail: str
+    is_framed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

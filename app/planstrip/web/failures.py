@@ -23,21 +23,21 @@ log = logging.getLogger(__name__)
 def answer(request: Request, error: PlanstripError, headers: dict[str, str] | None = None) -> Response:
     path = request.url.path[len(request.scope.get("root_path", "")) :] or "/"
     if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
-        return _page(request, error)
+        return _page(request, error, is_framed=path == "/embed" or path.startswith("/embed/"))
     body: dict[str, Any] = {"title": error.title, "status": error.status, "detail": error.detail}
     if error.problems:
         body["errors"] = [{"path": problem.path, "message": problem.message} for problem in error.problems]
     return JSONResponse(body, error.status, headers, media_type="application/problem+json")
 
 
-def _page(request: Request, error: PlanstripError) -> Response:
+def _page(request: Request, error: PlanstripError, *, is_framed: bool) -> Response:
     from planstrip.web.contexts import ErrorPage
     from planstrip.web.pages import frame, html, language  # pages import what raises these errors
 
     lang, around = language(request), frame(request, language(request))
     if reader_of(request).is_guest:
         around = replace(around, home_url=None)  # no token stands in an error, in a link neither
-    page = ErrorPage(around, error.status, error.title, error.detail)
+    page = ErrorPage(around, error.status, error.title, error.detail, is_framed)
     return html(parts_of(request), "error.html", lang, page, error.status)
 
 

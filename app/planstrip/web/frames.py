@@ -48,13 +48,6 @@ class Frames:
         partials += self._revisions(view, base.position)
         return sse(self.renderer.frame(partials), position=view.changed)
 
-    def embed(self, view: View, base: Base, is_first: bool) -> bytes | None:
-        """The same for an embedded strip."""
-        if not is_first and view.standing.embed_changed <= base.position:
-            return None
-        strip = self._strip_of(strip_labels.strip(View(view.standing), translations(self.lang)))
-        return sse(self.renderer.frame([strip, self._head(view)]), position=view.standing.embed_changed)
-
     def _head(self, view: View, parent: Link | None = None) -> Partial:
         head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))

@@ -27,6 +27,8 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors "
 )
+# For what knows no `frame-ancestors`. It can name no other site, so where one may frame it says nothing.
+_FRAME_OPTIONS: Final = {"'none'": b"DENY", "'self'": b"SAMEORIGIN"}
 
 
 @dataclass(slots=True)
@@ -51,11 +53,12 @@ class Guard:
         scope = self._mounted(scope)
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = self._path(scope)
-        ancestors = self.settings.frame_ancestors if _is_under(path, "/embed") else "'self'"
+        ancestors = self.settings.frame_ancestors if _is_under(path, "/embed") else "'none'"
         extra = [
             (b"content-security-policy", (_POLICY + ancestors).encode()),
             (b"referrer-policy", b"no-referrer"),
             (b"x-content-type-options", b"nosniff"),
+            *([(b"x-frame-options", _FRAME_OPTIONS[ancestors])] if ancestors in _FRAME_OPTIONS else []),
         ]
 
         async def send_guarded(message: Message) -> None:
@@ -82,7 +85,7 @@ class Guard:
             return None
         view = self._view(scope, headers)
         if view is not None:
-            return await self.views.admit(asked(scope["method"], path), view)
+            return await self.views.admit(asked(scope["method"], path, scope["query_string"]), view)
         if self.settings.secret is not None:
             self._check_token(self.settings.secret, scope, path, headers)
         return None
@@ -96,7 +99,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         scope = {**scope, READER: reader}
-        wanted = asked(scope["method"], path)
+        wanted = asked(scope["method"], path, scope["query_string"])
         if wanted is not None and wanted.is_stream:
             await self._watch.stream(self.app, scope, receive, send, reader.view, wanted)
         else:

@@ -1,6 +1,6 @@
 """Addresses within the panel. `root` is the prefix that it is mounted below, `kept` what a reader's links all have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -52,6 +52,12 @@ def stream_url(root: str, page: str, session: str, position: int, lang: str, **m
     """The stream of a page, `sessions` or `embed`, that shows the session as of `position`."""
     query = {"after": str(position), "lang": lang, **more}
     return f"{root}/{page}/{quote(session, safe='')}/stream?{urlencode(query)}"
+
+
+def several_stream_url(root: str, sessions: Sequence[str], lang: str, more: Mapping[str, str]) -> str:
+    """The one stream of a frame of several sessions. No session has this address: an id has no slash."""
+    query = [*(("session", session) for session in sessions), ("lang", lang), *more.items()]
+    return f"{root}/embed/sessions/streams?{urlencode(query)}"
 
 
 def board_stream_url(root: str, query: Mapping[str, str], lang: str) -> str:

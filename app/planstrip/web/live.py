@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
+from planstrip.web.places import Places
 
 FRAME_INTERVAL_S: Final = 0.1  # at most ten frames a second a session
 HEARTBEAT_S: Final = 15.0
@@ -37,13 +38,15 @@ class Kind(Generic[V]):
     """A kind of stream in one language: its frames are shared by all viewers that have an equal `name`.
 
     `build` makes the frame that takes a viewer from a place to the view's, None when nothing that it shows has
-    changed; `place` and `serial` say where a viewer stands once it has the view.
+    changed; `place` and `serial` say where a viewer stands once it has the view. `key` tells whose its heartbeats are
+    where a stream has those of several.
     """
 
     name: str
     build: Callable[[V, Base, bool], bytes | None]
     place: Callable[[V], int]
     serial: Callable[[V], int] = lambda _view: 0
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ class Hub:
     clock: Callable[[], int]
     is_watched: threading.Event = field(default_factory=threading.Event)
     is_closed: bool = False
+    places: Places = field(default_factory=Places)
     _channels: dict[str, Channel[Any]] = field(default_factory=dict)
     _broad: set[str] = field(default_factory=set)  # the names of those that hear all
     _loop: asyncio.AbstractEventLoop | None = None
@@ -182,8 +186,14 @@ class Hub:
         read = SessionReader(self.engine, self.clock, self._kin, session)
         return Topic(session, read, partial(read, is_family_due=True), lambda view: view.standing.updated_at)
 
-    async def frames(self, topic: Topic[V], kind: Kind[V], after: int) -> AsyncIterator[bytes]:
-        """The first frame at once, then each that changes something for this viewer, heartbeats between."""
+    async def frames(
+        self, topic: Topic[V], kind: Kind[V], after: int, *, waits: bool = True, is_new: bool = True
+    ) -> AsyncGenerator[bytes, None]:
+        """The first frame at once, then each that changes something for this viewer, heartbeats between.
+
+        `waits` False: nothing after what is there at once, a heartbeat if nothing is. `is_new` False: the viewer has
+        had its first frame, and comes back for what changed since.
+        """
         channel: Channel[V] = self._channels.setdefault(topic.name, Channel(topic))
         if topic.hears_all:
             self._broad.add(topic.name)
@@ -194,15 +204,17 @@ class Hub:
             assert channel.view is not None
             # A position beyond the log is of another log: begin anew.
             base = Base(after if after <= kind.place(channel.view) else 0)
-            beats, is_first = channel.beats, True
+            beats, is_first = channel.beats, is_new or base.position != after
             while not self.is_closed:
                 turned = channel.turned
                 frame, base = channel.frame(kind, base, is_first=is_first)
                 if frame is not None:
                     is_first = False
                     yield frame
-                elif channel.beats > beats:
-                    yield heartbeat(base.position, topic.heard_at(channel.view))
+                elif channel.beats > beats or not waits:
+                    yield heartbeat(base.position, topic.heard_at(channel.view), kind.key)
+                if not waits:
+                    return
                 beats = channel.beats
                 if turned is channel.turned:
                     await turned.wait()
@@ -238,13 +250,13 @@ class Hub:
             self._channels[session].wake()
 
 
-def heartbeat(position: int, heard_at: int) -> bytes:
+def heartbeat(position: int, heard_at: int, key: str = "") -> bytes:
     """Named, so that page code sees it: a comment never reaches it. `heard_at`: the last event's time (ms, UTC)."""
-    return f"event: heartbeat\ndata: {position} {heard_at}\n\n".encode()
+    return f"event: heartbeat\ndata: {position} {heard_at}{key and ' '}{key}\n\n".encode()
 
 
-def sse(data: str, *, position: int, event: str | None = None) -> bytes:
+def sse(data: str, *, position: int | None = None, event: str | None = None) -> bytes:
     """One frame. Every line of `data` gets its own `data:`, for CR, LF and CRLF alike."""
     lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    head = f"event: {event}\n" if event else ""
-    return (head + f"id: {position}\n" + "".join(f"data: {line}\n" for line in lines) + "\n").encode()
+    head = (f"event: {event}\n" if event else "") + ("" if position is None else f"id: {position}\n")
+    return (head + "".join(f"data: {line}\n" for line in lines) + "\n").encode()

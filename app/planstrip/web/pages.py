@@ -1,4 +1,4 @@
-"""The pages: the board, a session, an embedded strip (spec.md §10)."""
+"""The pages: the board, and a session as it stands or stood (spec.md §10)."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -19,7 +19,7 @@ from planstrip.web.languages import negotiate, translations
 from planstrip.web.links import board_stream_url, board_url, older_url, past_url, stream_url
 from planstrip.web.past_labels import past_bar, plan_list
 from planstrip.web.readers import reader_of
-from planstrip.web.session_contexts import EmbedPage, SessionPage
+from planstrip.web.session_contexts import SessionPage
 
 
 def board(request: Request) -> Response:
@@ -97,28 +97,6 @@ def older_rows(request: Request) -> Response:
             html_of_turn = renderer.turn(lang, renderer.turn_context(session, turn, lang, family))
             partials.append(Partial("#turns", "afterbegin", html_of_turn))
     return HTMLResponse(renderer.frame(partials), headers={"Cache-Control": "no-store"})
-
-
-def embed(request: Request) -> Response:
-    session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
-    at = moment_of(request, session)
-    with parts.engine.connect() as connection:
-        standing = projection.current(connection, session) if at is None else past.standing_at(connection, session, at)
-    position = standing.embed_changed if at is None else at
-    is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
-    tr, root, token = translations(lang), parts.settings.root_path, request.query_params.get("token")
-    more = {"token": token} if token else {}
-    page = EmbedPage(
-        frame=frame(request, lang),
-        session=session,
-        exists=position > 0 or at is not None,
-        head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
-        strip=strip_labels.strip(View(standing), tr, is_open=is_open),
-        stream_url=stream_url(root, "embed", session, position, lang, **more) if at is None else None,
-        position=position,
-        is_open=is_open,
-    )
-    return html(parts, "embed/show.html", lang, page)
 
 
 def moment_of(request: Request, session: str) -> int | None:

@@ -16,12 +16,14 @@ from planstrip.web.contexts import Frame, Head, Partial, RowContext, TurnContext
 from planstrip.web.kin_contexts import Hint
 from planstrip.web.languages import HTML_TAGS, choices, translations
 from planstrip.web.past_contexts import PlanList
+from planstrip.web.places import ASK_MS
 from planstrip.web.strip_contexts import Retired, Strip, UnlistedSection
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from planstrip.web.drawing import Drawing
+    from planstrip.web.embed_contexts import Framed
 
 THEMES: Final = ("light", "dark", "auto")
 MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
@@ -104,6 +106,13 @@ class Renderer:
 
     def turn_label(self, lang: str, turn: TurnContext) -> str:
         return self._render("session/_turn_label.html", lang, turn=turn)
+
+    def last_rows(self, lang: str, rows: Sequence[str]) -> str:
+        """Of rows that are HTML already, those of a frame."""
+        return self._render("embed/_rows.html", lang, rows=rows)
+
+    def framed(self, lang: str, framed: "Framed") -> str:
+        return self._render("embed/_framed.html", lang, framed=framed)
 
     def row(self, lang: str, row: RowContext) -> str:
         return self._render("rows/_row.html", lang, row=row)
@@ -190,7 +199,7 @@ class Renderer:
         def row_html(row: RowContext | str) -> Markup:
             return Markup(row if isinstance(row, str) else self.row(lang, row))  # noqa: S704  (our own rendering)
 
-        environment.globals.update(row_html=row_html, ready_html=Markup, root=self.root)
+        environment.globals.update(row_html=row_html, ready_html=Markup, root=self.root, ask_s=ASK_MS // 1_000)
         return environment
 
 

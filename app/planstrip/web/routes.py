@@ -23,7 +23,8 @@ PAGES: Final[tuple[tuple[str, str, str], ...]] = (
     ("POST", "/sessions/{session}/dismiss", "viewer:dismiss_form"),
     ("POST", "/sessions/{session}/retire", "viewer:retire_form"),
     ("POST", "/sessions/{session}/restore", "viewer:restore_form"),
-    ("GET", "/embed/{session}", "pages:embed"),
+    ("GET", "/embed", "embed:embed_several"),
+    ("GET", "/embed/{session}", "embed:embed"),
     ("GET", "/sign-in", "signin:sign_in_page"),
     ("GET", "/embed-refused", "signin:embed_refused"),
     ("GET", "/view-refused", "signin:view_refused"),
@@ -42,6 +43,7 @@ BARE: Final[tuple[tuple[str, str, Callable[..., Any]], ...]] = (
     ("GET", "/sessions/{session}/stream", stream.session_stream),
     ("GET", "/embed/{session}/stream", stream.embed_stream),
     ("GET", "/probe/stream", probe.probe),
+    ("GET", "/embed/sessions/streams", stream.several_stream),
 )
 
 # `docs` adds their bodies and answers to OpenAPI.

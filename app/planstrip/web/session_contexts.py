@@ -1,4 +1,4 @@
-"""What the pages of one session are given: the whole page, and the strip alone for a frame."""
+"""What a session's page is given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,15 +37,3 @@ class SessionPage:
     stream_url: str | None
     position: int
     past: PastBar | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedPage:
-    frame: Frame
-    session: str
-    exists: bool
-    head: Head
-    strip: Strip | None
-    stream_url: str | None
-    position: int
-    is_open: bool

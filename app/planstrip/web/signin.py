@@ -26,7 +26,7 @@ async def embed_refused(request: Request) -> Response:
     parts, lang = parts_of(request), language(request)
     tr = translations(lang)
     detail = tr.gettext("This frame needs the panel's token in its address: /embed/…?token=…")
-    page = ErrorPage(frame(request, lang), 401, tr.gettext("Token needed"), detail)
+    page = ErrorPage(frame(request, lang), 401, tr.gettext("Token needed"), detail, is_framed=True)
     return html(parts, "error.html", lang, page, 401)
 
 

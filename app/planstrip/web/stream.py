@@ -1,8 +1,8 @@
-"""Server-sent events: the page's own partials, the embed's strip, and the plan as JSON (spec.md §8)."""
+"""Server-sent events: a page's or a frame's own partials, and the plan as JSON (spec.md §8)."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
@@ -19,6 +19,8 @@ from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
 from planstrip.web.languages import negotiate, translations
 from planstrip.web.live import Base, Kind, sse
+from planstrip.web.merged import merged
+from planstrip.web.places import page_of
 from planstrip.web.readers import reader_of
 
 if TYPE_CHECKING:
@@ -77,10 +79,27 @@ async def session_stream(request: Request) -> Response:
 
 
 async def embed_stream(request: Request) -> Response:
-    """The HTML stream of an embedded strip."""
-    frames = _frames(request)
-    kind = Kind(f"embed {frames.lang}", frames.embed, lambda view: view.standing.embed_changed)
-    return _stream(request, frames.session, kind)
+    """The HTML stream of a frame of one session."""
+    from planstrip.web.embed import rows_of
+    from planstrip.web.framed import Framing
+
+    session = check_session_id(request.path_params["session"])
+    return _stream(request, session, Framing(parts_of(request), _language(request)).alone(session, rows_of(request)))
+
+
+async def several_stream(request: Request) -> Response:
+    """The one HTML stream of a frame of several sessions; each of its frames is whole, so nobody is behind."""
+    from planstrip.web.embed import sessions_of
+    from planstrip.web.framed import Framing
+
+    hub, framing = parts_of(request).hub, Framing(parts_of(request), _language(request))
+    sessions = sessions_of(request)
+    return _sharing(
+        request,
+        lambda waits: merged(
+            hub.frames(hub.session(one), framing.beside_others(one), 0, waits=waits) for one in sessions
+        ),
+    )
 
 
 async def board_stream(request: Request) -> Response:
@@ -88,8 +107,7 @@ async def board_stream(request: Request) -> Response:
     from planstrip.web import board_labels, board_live
     from planstrip.web.board import query_of
 
-    parts, reader = parts_of(request), reader_of(request)
-    lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
+    parts, reader, lang = parts_of(request), reader_of(request), _language(request)
     query = board_labels.own_query(request.query_params, reader)
     root, tr = parts.settings.root_path, translations(lang)
     frames = board_live.BoardFrames(
@@ -98,7 +116,8 @@ async def board_stream(request: Request) -> Response:
     shown = {name: value for name, value in query.items() if name not in reader.kept}  # a topic's name may be logged
     topic = board_live.topic(parts, query_of(query, reader), f"{reader.key}?{urlencode(sorted(shown.items()))}")
     # It holds a version of this very process: whoever comes gets the list whole.
-    return EventStream(parts.hub.frames(topic, Kind(f"board {lang}", frames.build, lambda view: view.version), 0))
+    kind = Kind(f"board {lang}", frames.build, lambda view: view.version)
+    return _sharing(request, lambda waits: parts.hub.frames(topic, kind, 0, waits=waits))
 
 
 async def plan_stream(request: Request, session: SessionId) -> Response:
@@ -111,15 +130,25 @@ async def plan_stream(request: Request, session: SessionId) -> Response:
 def _frames(request: Request) -> "Frames":
     from planstrip.web.frames import Frames  # with the templates, which no start waits for
 
-    parts = parts_of(request)
-    lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
-    session = check_session_id(request.path_params["session"])
-    return Frames(parts.renderer, session, lang, parts.clock, reader_of(request))
+    parts, session = parts_of(request), check_session_id(request.path_params["session"])
+    return Frames(parts.renderer, session, _language(request), parts.clock, reader_of(request))
+
+
+def _language(request: Request) -> str:
+    return negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
 
 
 def _stream(request: Request, session: str, kind: Kind[View]) -> Response:
-    hub = parts_of(request).hub
-    return EventStream(hub.frames(hub.session(session), kind, _position(request)))
+    hub, after = parts_of(request).hub, _position(request)
+    is_back = "last-event-id" in request.headers
+    return _sharing(
+        request,
+        lambda waits: hub.frames(hub.session(session), kind, after, waits=waits, is_new=waits or not is_back),
+    )
+
+
+def _sharing(request: Request, chunks: Callable[[bool], AsyncGenerator[bytes, None]]) -> Response:
+    return EventStream(parts_of(request).hub.places.stream(page_of(request), chunks))
 
 
 def _plan_frame(session: str, view: View, base: Base, is_first: bool) -> bytes | None:

@@ -21,7 +21,7 @@ from planstrip.web.readers import Reader
 if TYPE_CHECKING:
     from itsdangerous import Signer
 
-Shows: TypeAlias = Literal["board", "session"]
+Shows: TypeAlias = Literal["board", "session", "sessions"]
 
 # What each address shows, for reading alone. No view token opens what is not named here.
 OPENS: Final[Mapping[str, Shows]] = {
@@ -30,6 +30,8 @@ OPENS: Final[Mapping[str, Shows]] = {
     "/sessions/{session}": "session",
     "/sessions/{session}/rows": "session",
     "/sessions/{session}/stream": "session",
+    "/embed": "sessions",
+    "/embed/sessions/streams": "sessions",
     "/embed/{session}": "session",
     "/embed/{session}/stream": "session",
     "/api/sessions/{session}/plan": "session",
@@ -60,13 +62,18 @@ class Given:
     is_in_address: bool
 
 
-def asked(method: str, path: str) -> Asked | None:
+def asked(method: str, path: str, query_string: bytes = b"") -> Asked | None:
     """What a request wants to see, by its path below the prefix; None where a view token opens nothing."""
     if method not in ("GET", "HEAD"):
         return None
     for pattern, shows in _PATTERNS:
         if found := pattern.fullmatch(path):
-            return Asked(found.groups() if shows == "session" else (), path.endswith("/stream"))
+            named = (
+                parse_qs(query_string.decode("latin-1")).get("session", ()) if shows == "sessions" else found.groups()
+            )
+            if shows != "board" and not named:
+                return None
+            return Asked(tuple(named), path.endswith(("/stream", "/streams")))
     return None
 
 
