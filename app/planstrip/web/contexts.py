@@ -2,18 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
 
+BEFORE_NAME: Final = " \u00b7 "
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What every page needs. `theme` is `light`, `dark` or `auto`, `root` the prefix that the app is mounted below."""
+    """What every page needs. `lang` is an HTML tag, `direction` `ltr` or `rtl`, `theme` `light`, `dark` or `auto`.
+
+    `root` is the prefix that the app is mounted below.
+    """
 
     lang: str
+    direction: str
     theme: str
     root: str
     css_url: str
@@ -68,7 +75,9 @@ class RevisionContext:
 class RowContext:
     """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology.
 
-    `changes` is what the call's write changed in the plan, `dropped` says how many open to-dos it left out.
+    The summary is `lead`, and after it `name`, an active to-do's, where there is one: the agent's own text, which may
+    run in another direction. `changes` is what the call's write changed in the plan, `dropped` says how many open
+    to-dos it left out.
     """
 
     position: int
@@ -78,7 +87,8 @@ class RowContext:
     state_label: str
     icon: str
     title: str
-    summary: str
+    lead: str
+    name: str | None
     suffix: str | None
     suffix_name: str | None
     time: str
@@ -88,6 +98,10 @@ class RowContext:
     is_rewound: bool
     changes: Sequence[ChangeLine] = ()
     dropped: str | None = None
+
+    @property
+    def summary(self) -> str:
+        return self.lead if self.name is None else self.lead + BEFORE_NAME + self.name
 
 
 @dataclass(frozen=True, slots=True)
