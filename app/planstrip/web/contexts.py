@@ -75,9 +75,8 @@ class RevisionContext:
 class RowContext:
     """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology.
 
-    The summary is `lead`, and after it `name`, an active to-do's, where there is one: the agent's own text, which may
-    run in another direction. `changes` is what the call's write changed in the plan, `dropped` says how many open
-    to-dos it left out.
+    The summary is `lead`, and after it `name`, an active to-do's, where that may run in another direction. `changes` is
+    what the call's write changed in the plan, `dropped` says how many open to-dos it left out.
     """
 
     position: int

@@ -9,10 +9,7 @@ from planstrip.web.contexts import Segment
 
 @dataclass(frozen=True, slots=True)
 class ChildLine:
-    """One subagent: its name, its state, how far its plan is (`lead`; without a plan its state in words).
-
-    `active` is its first to-do in progress.
-    """
+    """One subagent: its name, its state, how far its plan is (without one its state in words) as in a RowContext."""
 
     url: str
     name: str

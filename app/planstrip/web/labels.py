@@ -14,6 +14,7 @@ from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
 from planstrip.web.contexts import Head, Link, RowContext, Segment, TurnContext
+from planstrip.web.directions import beside
 from planstrip.web.ledger_labels import changes, dropped
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
@@ -219,11 +220,12 @@ def plain(text: str) -> str:
 
 
 def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, str | None, int]:
-    """How far it is, the first active to-do, and how many more are."""
+    """How far it is, and the first active to-do where it is told apart, and how many more are."""
     summary = plan_summary(todos)
     if summary.total == 0:
         return tr.gettext("Cleared"), None, 0
-    return done_of(summary.done, summary.total, tr), summary.active_content, summary.active_extra
+    counts = done_of(summary.done, summary.total, tr)
+    return *beside(counts, summary.active_content, tr), summary.active_extra
 
 
 def _tool_line(row: Row, tr: NullTranslations) -> tuple[str, str, str]:
