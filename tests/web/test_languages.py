@@ -129,7 +129,7 @@ HEADERS: Final = {
     "ja": "1 件完了 · 2 件進行中 · 5 件未着手",
     "de": "1 erledigt · 2 in Arbeit · 5 ausstehend",
     "fr": "1 terminée · 2 en cours · 5 en attente",
-    "es": "1 completada · 2 en curso · 5 pendientes",
+    "es": "1 hecha · 2 en curso · 5 pendientes",
     "ru": "1 выполнена · 2 в работе · 5 ожидают",
     "ar": "1 مكتملة · 2 قيد التنفيذ · 5 قيد الانتظار",
 }

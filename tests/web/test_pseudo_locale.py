@@ -47,7 +47,7 @@ def catalogues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for message in read_po(file):
             if message.id:
                 texts = message.id if isinstance(message.id, tuple) else (message.id,)
-                said = tuple(map(made, texts))
+                said = tuple(made(str(text)) for text in texts)
                 found.add(message.id, said[0] if len(said) == 1 else (said[0], said[1], said[1]))
     path = folder / CARRIER / "LC_MESSAGES"
     path.mkdir(parents=True)

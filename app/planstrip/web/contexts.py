@@ -170,12 +170,21 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """Widths in px; `label` is the text for assistive technology."""
+    """Widths in px. From right to left the title stands at the right, and text begins at its own right end."""
 
     title: str
     text: str
-    left: int
-    right: int
+    title_width: int
+    text_width: int
+    is_right_to_left: bool
+
+    @property
+    def title_x(self) -> int:
+        return self.text_width if self.is_right_to_left else 0
+
+    @property
+    def text_x(self) -> int:
+        return 0 if self.is_right_to_left else self.title_width
 
 
 @dataclass(frozen=True, slots=True)
