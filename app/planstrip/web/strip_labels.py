@@ -12,6 +12,7 @@ from planstrip.plan.outline import Outline
 from planstrip.plan.revisions import last_moved
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing, View
+from planstrip.web.clipping import clipped
 from planstrip.web.labels import counts_header, meter, status_label
 from planstrip.web.ledger_labels import dropped_count, unlisted
 from planstrip.web.links import act_url, past_url, plan_url
@@ -85,12 +86,6 @@ def said(plan: Plan, outline: Outline, tr: NullTranslations) -> str:
     if outline.waits_for is not None:
         parts.append(tr.gettext("waits for you"))
     return tr.gettext("; ").join(parts)
-
-
-def clipped(text: str, size: int) -> str:
-    """In one line of at most `size` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= size else line[: size - 1] + "\u2026"
 
 
 def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) -> UnlistedSection | None:
