@@ -24,9 +24,10 @@ CUT: Final = """() => {
   counts.setStart(text, 0);
   counts.setEnd(text, end);
   const [inner, outer] = [counts.getBoundingClientRect(), summary.getBoundingClientRect()];
+  const dots = summary.scrollWidth > summary.clientWidth ? parseFloat(getComputedStyle(summary).fontSize) : 0;
   const header = document.querySelector("[data-field=header]");
   return {
-    counts: Math.max(outer.left - inner.left, inner.right - outer.right),
+    counts: Math.max(outer.left - inner.left, inner.right - (outer.right - dots)),
     header: header.scrollWidth - header.clientWidth,
     lines: header.getBoundingClientRect().height / parseFloat(getComputedStyle(header).lineHeight),
   };
