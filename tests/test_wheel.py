@@ -13,7 +13,7 @@ CARRIED = (
     "planstrip/static/vendor/htmx-4.0.1.min.js",
     "planstrip/static/css/tokens.css",
     "planstrip/alembic/versions/20261130_first.py",
-    "planstrip/locale/zh/LC_MESSAGES/planstrip.mo",
+    *(f"planstrip/locale/{code}/LC_MESSAGES/planstrip.mo" for code in ("zh", "ja", "de", "fr", "es", "ru", "ar")),
     "planstrip/fixtures/demo/parallel-plan.jsonl",
     "planstrip/py.typed",
 )

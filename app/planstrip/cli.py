@@ -202,7 +202,7 @@ def snapshot(
         bool, typer.Option("--steps", help="After every write, and at the end; with --all the rows in between.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    lang: Annotated[str, typer.Option(help="The language; never the machine's own.")] = "en",
+    lang: Annotated[str, typer.Option(help="The panel's language, such as zh; never the machine's own.")] = "en",
     name: Annotated[
         str | None, typer.Option(help="The record's name, in place of the file's.", show_default=False)
     ] = None,

@@ -1,17 +1,43 @@
 """The tree of errors that a caller can mend, each with its HTTP status."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from gettext import NullTranslations
+
     from planstrip.plan.todos import Problem
+
+
+def msgid(text: str) -> str:
+    """Marks a text for the catalogue where it is imported as `_`; who shows it translates it."""
+    return text
+
+
+class Said(str):
+    """English for a program; for a person it keeps the msgid and what stands in it, to be said in their language."""
+
+    msgid: str
+    values: Mapping[str, object]
+
+    def __new__(cls, msgid: str, **values: object) -> "Said":
+        said = super().__new__(cls, msgid % values)
+        said.msgid, said.values = msgid, values
+        return said
+
+    def to(self, tr: "NullTranslations") -> str:
+        values = {name: value.to(tr) if isinstance(value, Said) else value for name, value in self.values.items()}
+        return tr.gettext(self.msgid) % values
+
+
+_ = msgid
 
 
 class PlanstripError(Exception):
     """`detail` names the thing, the value seen and what was expected; `problems` lists every fault by its path."""
 
     status: ClassVar[int] = 500
-    title: ClassVar[str] = "Internal error"
+    title: ClassVar[str] = _("Internal error")
 
     def __init__(self, detail: str, problems: "Sequence[Problem]" = ()) -> None:
         super().__init__(detail)
@@ -20,35 +46,35 @@ class PlanstripError(Exception):
 
 
 class BadRequest(PlanstripError):
-    status, title = 400, "Bad request"
+    status, title = 400, _("Bad request")
 
 
 class Unauthorized(PlanstripError):
-    status, title = 401, "Token needed"
+    status, title = 401, _("Token needed")
 
 
 class Forbidden(PlanstripError):
-    status, title = 403, "Refused"
+    status, title = 403, _("Refused")
 
 
 class NotFound(PlanstripError):
-    status, title = 404, "Not found"
+    status, title = 404, _("Not found")
 
 
 class Conflict(PlanstripError):
-    status, title = 409, "Conflict"
+    status, title = 409, _("Conflict")
 
 
 class TooLarge(PlanstripError):
-    status, title = 413, "Too large"
+    status, title = 413, _("Too large")
 
 
 class UnsupportedType(PlanstripError):
-    status, title = 415, "Unsupported content type"
+    status, title = 415, _("Unsupported content type")
 
 
 class Invalid(PlanstripError):
-    status, title = 422, "Invalid"
+    status, title = 422, _("Invalid")
 
     @classmethod
     def of(cls, problems: "Sequence[Problem]") -> "Invalid":
@@ -58,7 +84,7 @@ class Invalid(PlanstripError):
 class Unavailable(PlanstripError):
     """The store cannot take it now; the same call may succeed later."""
 
-    status, title = 503, "Store unavailable"
+    status, title = 503, _("Store unavailable")
 
 
 class UnusableSettings(PlanstripError):

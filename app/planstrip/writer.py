@@ -14,7 +14,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from planstrip.db import WRITES, data_version
-from planstrip.errors import PlanstripError, Unavailable
+from planstrip.errors import PlanstripError, Said, Unavailable
+from planstrip.errors import msgid as _
 from planstrip.eventlog import Append, Appended, Batch, Projector
 
 MAX_APPENDS_PER_COMMIT: Final = 512
@@ -91,7 +92,7 @@ class Writer:
     def _put(self, request: _Request) -> None:
         """Also before `start`: it is written then."""
         if self._is_stopped:
-            raise Unavailable("the writer has stopped; nothing was written")
+            raise Unavailable(Said(_("the writer has stopped; nothing was written")))
         self._queue.put(request)
 
     def _run(self) -> None:
@@ -122,7 +123,7 @@ class Writer:
         while not self._queue.empty():
             request = self._queue.get()
             if request is not None:
-                _answer([request], [Unavailable("the writer has stopped; nothing was written")])
+                _answer([request], [Unavailable(Said(_("the writer has stopped; nothing was written")))])
 
     def _write(self, requests: Sequence[_Request]) -> None:
         """One commit for all; if it fails, one for each, so that a bad neighbour takes nobody down."""

@@ -136,6 +136,10 @@ def lose(page: Page) -> None:
     page.locator("#live").evaluate("live => { live.dataset.live = 'lost'; }")
 
 
+def open_languages(page: Page) -> None:
+    page.locator("[popovertarget=languages]").click()
+
+
 def press_question_mark(page: Page) -> None:
     page.keyboard.press("?")
 
@@ -151,6 +155,7 @@ STATES: Final[Mapping[str, State]] = {
     "board, nothing found": State(lambda _panel: "/?q=nothing-of-the-kind"),
     "board, pinned and muted": State(board, mark),
     "board, keys": State(board, press_question_mark),
+    "board, languages": State(board, open_languages),
     "session that is waited for": State(lambda _panel: f"/sessions/{new_session()}"),
     "session without a plan": State(session()),
     "session": State(session(PLAN)),

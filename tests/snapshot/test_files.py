@@ -82,8 +82,8 @@ def test_a_folder_without_a_transcript_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(UnusableSettings, match="expected en or zh"):
-        Look("fr")
+    with pytest.raises(UnusableSettings, match="expected one of en, zh, ja, "):
+        Look("tlh")
 
 
 # Files of events

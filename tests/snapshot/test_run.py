@@ -94,7 +94,7 @@ def test_a_bad_file_among_good_ones_ends_with_1(tmp_path: Path, snapshot: Snapsh
 
 
 @pytest.mark.parametrize(
-    "arguments", [("none.jsonl",), (ZH, "--lang", "fr"), (ZH, "--update"), ("http://127.0.0.1:1/sessions/a",), ()]
+    "arguments", [("none.jsonl",), (ZH, "--lang", "tlh"), (ZH, "--update"), ("http://127.0.0.1:1/sessions/a",), ()]
 )
 def test_what_can_not_be_used_ends_with_2(snapshot: Snapshot, arguments: tuple[str | Path, ...]) -> None:
     code, out, err = snapshot(*arguments)

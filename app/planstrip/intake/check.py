@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from planstrip.errors import Invalid, TooLarge
+from planstrip.errors import Invalid, Said, TooLarge
+from planstrip.errors import msgid as _
 from planstrip.eventlog import DERIVED, Draft
 from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode, size_bytes
 from planstrip.intake.check_quick import quick_draft
@@ -27,18 +28,22 @@ def check_session_id(session: str, path: str = "id") -> str:
     """An id is the agent's own: 1-200 characters, no `/`, no control characters, no lone surrogates."""
     fault = None
     if not 1 <= len(session) <= MAX_ID_CHARS:
-        fault = f"has {len(session)} characters"
+        fault = Said(_("has %(count)d characters"), count=len(session))
     elif "/" in session:
-        fault = "has a `/`"
+        fault = Said(_("has a `/`"))
     elif session in (".", ".."):
-        fault = "is a folder in every address"
+        fault = Said(_("is a folder in every address"))
     elif not session.isprintable() and any(
         not char.isprintable() and char != " " and _is_control(char) for char in session
     ):
-        fault = "has a control character or a lone surrogate"
+        fault = Said(_("has a control character or a lone surrogate"))
     if fault:
-        shown = ascii(session[:60])
-        message = f"session id {shown} {fault}; expected 1 to {MAX_ID_CHARS} characters, no `/`, no control characters"
+        message = Said(
+            _("session id %(shown)s %(fault)s; expected 1 to %(most)d characters, no `/`, no control characters"),
+            shown=ascii(session[:60]),
+            fault=fault,
+            most=MAX_ID_CHARS,
+        )
         raise Invalid(message, [Problem(path, message)])
     return session
 

@@ -6,7 +6,8 @@ from typing import Any, Final, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
 
-from planstrip.errors import BadRequest, TooLarge, UnsupportedType
+from planstrip.errors import BadRequest, Said, TooLarge, UnsupportedType
+from planstrip.errors import msgid as _
 from planstrip.intake.check import MAX_BATCH_BYTES
 
 MAX_BODY_BYTES: Final = 3 * MAX_BATCH_BYTES + 1024 * 1024  # a full batch, each character as `\uXXXX`, and its envelope
@@ -20,24 +21,28 @@ def content_type(request: Request, *allowed: str) -> str:
     given = request.headers.get("content-type", "")
     media_type = given.partition(";")[0].strip().lower()
     if media_type not in allowed:
-        raise UnsupportedType(f"content-type is {given[:80]!r}; expected {' or '.join(allowed)} (curl: -H)")
+        said = _("content-type is %(given)s; expected %(allowed)s (curl: -H)")
+        raise UnsupportedType(Said(said, given=repr(given[:80]), allowed=" / ".join(allowed)))
     return media_type
 
 
 async def read_body(request: Request, limit: int = MAX_BODY_BYTES) -> bytes:
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared[:20]) > limit:
-        raise TooLarge(f"the body has {declared[:20]} bytes; at most {limit} are taken")
+        said = _("the body has %(size)s bytes; at most %(limit)d are taken")
+        raise TooLarge(Said(said, size=declared[:20], limit=limit))
     parts: list[bytes] = []
     size = 0
     try:
         async for part in request.stream():
             size += len(part)
             if size > limit:
-                raise TooLarge(f"the body has over {limit} bytes, which is the most that is taken")
+                raise TooLarge(
+                    Said(_("the body has over %(limit)d bytes, which is the most that is taken"), limit=limit)
+                )
             parts.append(part)
     except ClientDisconnect:
-        raise BadRequest("the body broke off before its end") from None
+        raise BadRequest(Said(_("the body broke off before its end"))) from None
     return b"".join(parts)
 
 
@@ -45,7 +50,8 @@ def text_of(body: bytes) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError as error:
-        raise BadRequest(f"the body is not UTF-8: byte {error.start} is {body[error.start]:#04x}") from None
+        said = _("the body is not UTF-8: byte %(place)d is %(byte)s")
+        raise BadRequest(Said(said, place=error.start, byte=f"{body[error.start]:#04x}")) from None
 
 
 def parse(text: str, what: str = "the body") -> Any:

@@ -27,7 +27,7 @@ class Look:
 
     def __post_init__(self) -> None:
         if self.lang not in NAMES:
-            raise UnusableSettings(f"lang is {self.lang!r:.40}; expected {' or '.join(NAMES)}")
+            raise UnusableSettings(f"lang is {self.lang!r:.40}; expected one of {', '.join(NAMES)}")
 
     @property
     def suffix(self) -> str:

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip import projection
-from planstrip.errors import NotFound
+from planstrip.errors import NotFound, Said
+from planstrip.errors import msgid as _
 from planstrip.eventlog import read_stored
 from planstrip.intake.check import check_session_id
 from planstrip.intake.rest import viewer_act, viewer_dismiss
@@ -134,7 +135,7 @@ def plan_of(connection: Connection, session: str, at: int | None) -> tuple[int, 
     if at is None or at == head:
         return head, projection.current(connection, session).plan
     if at > head:
-        raise NotFound(f"at is {at}, but session {session!r:.100} stands at {head}")
+        raise NotFound(beyond_head(at, session, head))
     return at, projection.plan_at(connection, session, at)
 
 
@@ -143,8 +144,14 @@ def require_session(connection: Connection, session: str) -> int:
     check_session_id(session)
     head = connection.execute(select(sessions.c.position).where(sessions.c.id == session)).scalar()
     if head is None:
-        raise NotFound(f"there is no session {session!r:.100}; sessions are created by their first event")
+        said = _("there is no session %(session)s; sessions are created by their first event")
+        raise NotFound(Said(said, session=f"{session!r:.100}"))
     return int(head)
+
+
+def beyond_head(at: int, session: str, head: int) -> Said:
+    said = _("at is %(at)d, but session %(session)s stands at %(head)d")
+    return Said(said, at=at, session=f"{session!r:.100}", head=head)
 
 
 def _listed(session: Listed) -> dict[str, object]:

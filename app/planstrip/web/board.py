@@ -15,7 +15,7 @@ from planstrip.plan.outline import QUIET_AFTER_MS, State
 from planstrip.plan.todos import Problem
 from planstrip.projection import rebuild_all
 from planstrip.tables import sessions
-from planstrip.web.listing import Filters, Listed, conditions, listed
+from planstrip.web.listing import Filters, Listed, bad_cursor, conditions, listed
 from planstrip.web.readers import OWNER, Reader
 
 ROWS: Final = 50
@@ -163,7 +163,7 @@ def _cursor(after: str) -> _Cursor:
         if not all(-(2**53) < number < 2**53 for number in (found.now, found.group, found.since)):
             raise ValueError(after)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        message = f"after is {after[:60]!r}; expected the `next` of an earlier page"
+        message = bad_cursor(after)
         raise Invalid(message, [Problem("after", message)]) from None
     return found
 

@@ -5,7 +5,7 @@ from gettext import NullTranslations
 from typing import Final
 
 from planstrip.plan.outline import State
-from planstrip.web import labels
+from planstrip.web import labels, numbers
 from planstrip.web.board import Board, Family
 from planstrip.web.board_contexts import BoardList, BoardRow, Filter
 from planstrip.web.kinship import agents_running, line
@@ -33,7 +33,7 @@ def board_list(
         rows=[row(family, root, kept, tr) for family in board.families],
         next_url=None if board.next is None else _url(root, query, after=board.next),
         states=[
-            _filter(root, query, "state", state, labels.state_label(state, tr), str(count), state)
+            _filter(root, query, "state", state, labels.state_label(state, tr), numbers.count(count, tr), state)
             for state, count in board.states
         ],
         agents=[_filter(root, query, "agent", agent, labels.agent_name(agent) or agent) for agent in board.agents],
@@ -68,8 +68,13 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
 
 def _tab(board: Board, tr: NullTranslations) -> str:
     counts = dict(board.states)
-    told = [f"{counts[state]} {labels.state_label(state, tr)}" for state in TOLD_IN_TAB if counts.get(state)]
+    told = [_told(counts[state], state, tr) for state in TOLD_IN_TAB if counts.get(state)]
     return " · ".join([*told, "planstrip"])
+
+
+def _told(count: int, state: State, tr: NullTranslations) -> str:
+    values = {"count": numbers.count(count, tr), "state": labels.state_label(state, tr)}
+    return tr.gettext("%(count)s %(state)s") % values
 
 
 def _filter(

@@ -2,21 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
 
+BEFORE_NAME: Final = " \u00b7 "
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What every page needs. `theme` is `light`, `dark` or `auto`, `root` the prefix that the app is mounted below.
+    """What every page needs. `lang` is an HTML tag, `direction` `ltr` or `rtl`, `theme` `light`, `dark` or `auto`.
 
-    `home_url` is the board, None for a reader to whom it is not open.
+    `root` is the prefix that the app is mounted below, `home_url` the board, None for a reader to whom it is not open.
     """
 
     lang: str
+    direction: str
     theme: str
     root: str
     css_url: str
@@ -72,7 +76,8 @@ class RevisionContext:
 class RowContext:
     """`tool` is the recorded name, `suffix` None or `+N`, `suffix_name` its words for assistive technology.
 
-    `changes` is what the call's write changed in the plan, `dropped` says how many open to-dos it left out.
+    The summary is `lead`, and after it `name`, an active to-do's, where that may run in another direction. `changes` is
+    what the call's write changed in the plan, `dropped` says how many open to-dos it left out.
     """
 
     position: int
@@ -82,7 +87,8 @@ class RowContext:
     state_label: str
     icon: str
     title: str
-    summary: str
+    lead: str
+    name: str | None
     suffix: str | None
     suffix_name: str | None
     time: str
@@ -92,6 +98,10 @@ class RowContext:
     is_rewound: bool
     changes: Sequence[ChangeLine] = ()
     dropped: str | None = None
+
+    @property
+    def summary(self) -> str:
+        return self.lead if self.name is None else self.lead + BEFORE_NAME + self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +179,21 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """Widths in px; `label` is the text for assistive technology."""
+    """Widths in px. From right to left the title stands at the right, and text begins at its own right end."""
 
     title: str
     text: str
-    left: int
-    right: int
+    title_width: int
+    text_width: int
+    is_right_to_left: bool
+
+    @property
+    def title_x(self) -> int:
+        return self.text_width if self.is_right_to_left else 0
+
+    @property
+    def text_x(self) -> int:
+        return 0 if self.is_right_to_left else self.title_width
 
 
 @dataclass(frozen=True, slots=True)

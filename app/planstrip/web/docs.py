@@ -1,6 +1,7 @@
 """OpenAPI: the document, and a page that shows it without a request to another host (spec.md §10)."""
 
 from dataclasses import dataclass
+from gettext import NullTranslations
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -10,17 +11,41 @@ from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from planstrip.errors import msgid as _
 from planstrip.hooks.names import AGENTS, ALIASES
 from planstrip.intake import tool
 from planstrip.parts import parts_of
 from planstrip.web import schemas
 from planstrip.web.contexts import DocsPage, Operation, Schema
+from planstrip.web.languages import translations
 from planstrip.web.pages import frame, html, language
 
 SESSION: Final = "/api/sessions/{session}"
 TODO_WRITE: Final = f"{SESSION}/todo_write"
 HOOKS: Final = "/api/hooks/{agent}"
 REF: Final = "#/components/schemas/{model}"
+
+# What the operations' docstrings say, for the catalogue.
+DESCRIPTIONS: Final = (
+    _("Open a session; the same id again changes nothing."),
+    _("The sessions, the newest last event first."),
+    _("Append events, all of them or none; as JSON, or as NDJSON, an event a line, with `?expected_position=`."),
+    _("The log from a position on."),
+    _("The standing plan."),
+    _("The standing plan as a Markdown task list."),
+    _("The standing plan's counts as an SVG badge."),
+    _("The plan as JSON over SSE, whenever it changes; a session that does not exist yet is waited for."),
+    _("Retire the standing plan: a person's act, which the agent's next write supersedes."),
+    _("Undo a retirement that still stands."),
+    _("Dismiss a to-do that the agent dropped while it was open: it is listed under the plan no longer."),
+    _("Make a view token: a link that shows one session, or the board held to a filter, and lets nobody do anything."),
+    _("The view tokens, the newest first; those that ended a month ago are listed no longer."),
+    _("Revoke a view token: what it opened shuts at once, open streams within seconds."),
+    _("Take in what an agent's hook says: record it, or read on in its transcript where that lies here."),
+    _("200 while the store answers, 503 when it does not."),
+    _("Figures for Prometheus."),
+    _("Write the complete list, as the model does. A refused list is recorded and answered with 422."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +107,7 @@ def docs_page(request: Request) -> Response:
     known = [(name, schema["properties"]) for name, schema in sorted(described["components"]["schemas"].items())]
     page = DocsPage(
         frame(request, lang),
-        [_operation(method, path, entry) for path, method, entry in operations],
+        [_operation(method, path, entry, translations(lang)) for path, method, entry in operations],
         [Schema(name, [(field, _type(value)) for field, value in properties.items()]) for name, properties in known],
         f"{parts.settings.root_path}/openapi.json",
         tool.description(allow_parallel_in_progress=parts.settings.allow_parallel_in_progress),
@@ -134,7 +159,7 @@ def _schemas() -> dict[str, Any]:
     return definitions
 
 
-def _operation(method: str, path: str, entry: dict[str, Any]) -> Operation:
+def _operation(method: str, path: str, entry: dict[str, Any], tr: NullTranslations) -> Operation:
     content = entry.get("requestBody", {}).get("content", {}).get("application/json", {})
     success: dict[str, Any] = next((answer for code, answer in entry["responses"].items() if code[0] == "2"), {})
     answer = success.get("content", {}).get("application/json", {}).get("schema", {})
@@ -142,7 +167,7 @@ def _operation(method: str, path: str, entry: dict[str, Any]) -> Operation:
     return Operation(
         method.upper(),
         f"{path}?{query}" if query else path,
-        entry.get("description") or entry.get("summary", ""),
+        tr.gettext(entry.get("description") or entry["summary"]),
         _type(content["schema"]) if content else None,
         _type(answer),
     )

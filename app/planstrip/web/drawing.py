@@ -10,6 +10,7 @@ from planstrip.plan.timeline import Kind, Lane, Span, Timeline
 from planstrip.plan.timescale import Scale, scale
 from planstrip.web.durations import about, duration
 from planstrip.web.labels import clock, iso
+from planstrip.web.numbers import tenths
 
 MAX_LANES: Final = 60
 ROOMY_LANES: Final = 16  # beyond, lanes are drawn closer
@@ -121,7 +122,7 @@ def summary(timeline: Timeline, tr: NullTranslations) -> str:
     """`2.3 tasks at a time over 18 min of work`."""
     if not timeline.busy_ms:
         return tr.gettext("No time of work yet")
-    work, tasks = about(timeline.busy_ms, tr), f"{timeline.parallelism:.1f}".removesuffix(".0")
+    work, tasks = about(timeline.busy_ms, tr), tenths(timeline.parallelism, tr)
     if tasks == "1":
         return tr.gettext("1 task at a time over %(work)s of work") % {"work": work}
     return tr.gettext("%(tasks)s tasks at a time over %(work)s of work") % {"tasks": tasks, "work": work}

@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from planstrip import past, projection
-from planstrip.errors import Invalid
+from planstrip.errors import Invalid, Said
+from planstrip.errors import msgid as _
 from planstrip.intake.check import check_session_id
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -52,7 +53,7 @@ def embed_several(request: Request) -> Response:
     sessions, parts, lang = sessions_of(request), parts_of(request), language(request)
     for name in ("at", "rows"):
         if name in request.query_params:
-            raise unusable(name, f"{name} is for one session alone: /embed/{{session}}?{name}=…")
+            raise unusable(name, Said(_("%(name)s is for one session alone: /embed/{session}?%(name)s=…"), name=name))
     with parts.engine.connect() as connection:
         standing = {session: projection.current(connection, session) for session in sessions}
     framing = Framing(parts, lang)
@@ -71,9 +72,14 @@ def sessions_of(request: Request) -> list[str]:
     """Each `?session=` once, in the order given. Raises Invalid for none, and for more than one frame can hold."""
     sessions = list(dict.fromkeys(map(check_session_id, request.query_params.getlist("session"))))
     if not sessions:
-        raise unusable("session", "session is missing; expected /embed?session=…&session=…, or /embed/{session}")
+        raise unusable(
+            "session", Said(_("session is missing; expected /embed?session=…&session=…, or /embed/{session}"))
+        )
     if len(sessions) > MAX_SESSIONS:
-        raise unusable("session", f"session is given {len(sessions)} times; expected at most {MAX_SESSIONS}")
+        told = Said(
+            _("session is given %(count)d times; expected at most %(most)d"), count=len(sessions), most=MAX_SESSIONS
+        )
+        raise unusable("session", told)
     return sessions
 
 
@@ -82,7 +88,8 @@ def rows_of(request: Request) -> int:
     given = request.query_params.get("rows", "0")
     if given.isascii() and given.isdecimal() and len(given) <= 3 and int(given) <= MAX_ROWS:
         return int(given)
-    raise unusable("rows", f"rows is {given[:40]!r}; expected a number from 0 to {MAX_ROWS}")
+    told = Said(_("rows is %(given)s; expected a number from 0 to %(most)d"), given=repr(given[:40]), most=MAX_ROWS)
+    raise unusable("rows", told)
 
 
 def is_open(request: Request) -> bool:
@@ -99,5 +106,5 @@ def passed_on(request: Request) -> dict[str, str]:
     return {"token": token} if token else {}
 
 
-def unusable(name: str, message: str) -> Invalid:
+def unusable(name: str, message: Said) -> Invalid:
     return Invalid(message, [Problem(name, message)])

@@ -10,12 +10,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
+from planstrip.errors import Invalid, NotFound, PlanstripError, Said, Unavailable
+from planstrip.errors import msgid as _
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 from planstrip.web.readers import reader_of
 
-OUR_FAULT: Final = "something went wrong here; it is in the server's log"
+OUR_FAULT: Final = Said(_("something went wrong here; it is in the server's log"))
+BY_STARLETTE: Final = (_("Method Not Allowed"),)  # its own titles, for the catalogue
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +34,15 @@ def answer(request: Request, error: PlanstripError, headers: dict[str, str] | No
 
 def _page(request: Request, error: PlanstripError, *, is_framed: bool) -> Response:
     from planstrip.web.contexts import ErrorPage
+    from planstrip.web.languages import translations
     from planstrip.web.pages import frame, html, language  # pages import what raises these errors
 
     lang, around = language(request), frame(request, language(request))
     if reader_of(request).is_guest:
         around = replace(around, home_url=None)  # no token stands in an error, in a link neither
-    page = ErrorPage(around, error.status, error.title, error.detail, is_framed)
+    tr, detail = translations(lang), error.detail
+    told = detail.to(tr) if isinstance(detail, Said) else detail and tr.gettext(detail)
+    page = ErrorPage(around, error.status, tr.gettext(error.title), told, is_framed)
     return html(parts_of(request), "error.html", lang, page, error.status)
 
 
@@ -45,7 +50,7 @@ def response_to(request: Request, error: Exception) -> Response:
     """The answer to whatever a handler raised; what is nobody's to mend is logged with its traceback."""
     if isinstance(error, OperationalError):
         log.error("the store failed", exc_info=error)
-        error = Unavailable(f"the store did not answer: {error.orig}")
+        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=error.orig))
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
@@ -59,7 +64,7 @@ async def _known(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return answer(request, NotFound(f"there is nothing at {request.url.path[:200]}"))
+        return answer(request, NotFound(Said(_("there is nothing at %(path)s"), path=request.url.path[:200])))
     known = PlanstripError(str(error.detail))
     known.status, known.title = error.status_code, str(error.detail)  # type: ignore[misc]
     return answer(request, known, dict(error.headers or {}))

@@ -26,6 +26,7 @@ def healthz(request: Request) -> Response:
 
 
 def metrics(request: Request) -> Response:
+    """Figures for Prometheus."""
     parts = parts_of(request)
     with parts.engine.connect() as connection:
         known = connection.execute(select(func.count()).select_from(sessions)).scalar_one()

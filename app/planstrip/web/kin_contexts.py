@@ -9,14 +9,15 @@ from planstrip.web.contexts import Segment
 
 @dataclass(frozen=True, slots=True)
 class ChildLine:
-    """One subagent: its name, its state, how far its plan is. `summary` without a plan: its state in words."""
+    """One subagent: its name, its state, how far its plan is (without one its state in words) as in a RowContext."""
 
     url: str
     name: str
     state: State
     state_label: str
     meter: Sequence[Segment]
-    summary: str
+    lead: str
+    active: str | None
     suffix: str | None
     suffix_name: str | None
 

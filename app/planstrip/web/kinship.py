@@ -8,8 +8,9 @@ from planstrip.plan.children import Child, Family
 from planstrip.plan.outline import State
 from planstrip.plan.todos import Counts
 from planstrip.web.contexts import Link
+from planstrip.web.directions import beside
 from planstrip.web.kin_contexts import ChildLine, Children
-from planstrip.web.labels import BEFORE_NAME, done_of, extra_suffix, meter, state_label
+from planstrip.web.labels import done_of, extra_suffix, meter, state_label
 from planstrip.web.links import session_url
 
 MAX_OPEN_LINES = 3
@@ -59,14 +60,16 @@ def agents_running(agents: int, running: int, tr: NullTranslations) -> str | Non
 def line(child: Told, url: str, tr: NullTranslations) -> ChildLine:
     counts, label = child.counts, state_label(child.state, tr)
     suffix, suffix_name = extra_suffix(counts.in_progress - 1, tr) if child.active else (None, None)
-    summary = done_of(counts.completed, counts.total, tr) if counts.total else label
+    counted = done_of(counts.completed, counts.total, tr) if counts.total else label
+    lead, active = beside(counted, child.active or None, tr)
     return ChildLine(
         url=url,
         name=child.title or child.id,
         state=child.state,
         state_label=label,
         meter=meter(counts),
-        summary=summary + BEFORE_NAME + child.active if child.active else summary,
+        lead=lead,
+        active=active,
         suffix=suffix,
         suffix_name=suffix_name,
     )

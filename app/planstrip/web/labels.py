@@ -14,10 +14,10 @@ from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
 from planstrip.web.contexts import Head, Link, RowContext, Segment, TurnContext
+from planstrip.web.directions import beside
 from planstrip.web.ledger_labels import changes, dropped
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
-BEFORE_NAME: Final = " \u00b7 "
 METER_GAP: Final = 0.5
 _TAB_MARKS: Final[dict[State, str]] = {"waiting": "?", "interrupted": "!", "done": "\u2713"}
 
@@ -94,12 +94,14 @@ def row(row: Row, tr: NullTranslations) -> RowContext:
     difference = row.revision.difference if row.revision else ()
     suffix = suffix_name = None
     if todos is not None:
-        icon, title, summary, extra = "plan", tr.gettext("Update to-do list"), *_plan_line(todos, tr)
+        icon, title = "plan", tr.gettext("Update to-do list")
+        lead, name, extra = _plan_line(todos, tr)
         suffix, suffix_name = extra_suffix(extra, tr)
     else:
-        icon, title, summary = _tool_line(row, tr)
+        icon, title, lead = _tool_line(row, tr)
+        name = None
     if row.state == "error":
-        summary, suffix, suffix_name = _failure(row, tr), None, None
+        lead, name, suffix, suffix_name = _failure(row, tr), None, None, None
     return RowContext(
         position=row.position,
         tool=row.call.name,
@@ -108,7 +110,8 @@ def row(row: Row, tr: NullTranslations) -> RowContext:
         state_label=row_state_label(row.state, tr),
         icon=icon,
         title=title,
-        summary=summary,
+        lead=lead,
+        name=name,
         suffix=suffix,
         suffix_name=suffix_name,
         time=iso(row.time),
@@ -125,23 +128,24 @@ def extra_suffix(extra: int, tr: NullTranslations) -> tuple[str, str] | tuple[No
     """`+N` and its words, for the `extra` to-dos in progress beside the one that is named."""
     if extra <= 0:
         return None, None
-    return f"+{extra}", tr.gettext("%(count)d more in progress") % {"count": extra}
+    name = tr.ngettext("%(count)d more in progress", "%(count)d more in progress", extra)
+    return f"+{extra}", name % {"count": extra}
 
 
 def counts_header(counts: Counts, tr: NullTranslations) -> str:
     """`1 completed · 2 in progress · 1 pending`, the zero ones left out; empty when all are."""
-    segments = []
-    if counts.completed:
-        segments.append(tr.gettext("%(count)d completed") % {"count": counts.completed})
-    if counts.in_progress:
-        segments.append(tr.gettext("%(count)d in progress") % {"count": counts.in_progress})
-    if counts.pending:
-        segments.append(tr.gettext("%(count)d pending") % {"count": counts.pending})
-    return BETWEEN_COUNTS.join(segments)
+    done, active, waiting = counts.completed, counts.in_progress, counts.pending
+    segments = [
+        (tr.ngettext("%(count)d completed", "%(count)d completed", done), done),
+        (tr.ngettext("%(count)d in progress", "%(count)d in progress", active), active),
+        (tr.ngettext("%(count)d pending", "%(count)d pending", waiting), waiting),
+    ]
+    return BETWEEN_COUNTS.join(text % {"count": count} for text, count in segments if count)
 
 
 def done_of(done: int, total: int, tr: NullTranslations) -> str:
-    return tr.gettext("%(done)d/%(total)d completed") % {"done": done, "total": total}
+    text = tr.ngettext("%(done)d/%(total)d completed", "%(done)d/%(total)d completed", total)
+    return text % {"done": done, "total": total}
 
 
 def meter(counts: Counts) -> list[Segment]:
@@ -216,14 +220,13 @@ def plain(text: str) -> str:
     return text.translate(_NO_DIRECTION)
 
 
-def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, int]:
+def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, str | None, int]:
+    """How far it is, and the first active to-do where it is told apart, and how many more are."""
     summary = plan_summary(todos)
     if summary.total == 0:
-        return tr.gettext("Cleared"), 0
+        return tr.gettext("Cleared"), None, 0
     counts = done_of(summary.done, summary.total, tr)
-    if summary.active_content is None:
-        return counts, 0
-    return counts + BEFORE_NAME + summary.active_content, summary.active_extra
+    return *beside(counts, summary.active_content, tr), summary.active_extra
 
 
 def _tool_line(row: Row, tr: NullTranslations) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Which language a reader gets, and its gettext catalogue. Babel makes the catalogues; it is not needed at run time."""
+"""Which language a reader gets, and its gettext catalogue. Babel makes the catalogues; they are read without it."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -12,8 +12,18 @@ if TYPE_CHECKING:
     from planstrip.web.contexts import Language
 
 DEFAULT: Final = "en"
-NAMES: Final = {"en": "English", "zh": "中文"}
-HTML_TAGS: Final = {"en": "en", "zh": "zh-Hans"}
+NAMES: Final = {
+    "en": "English",
+    "zh": "中文",
+    "ja": "日本語",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "ru": "Русский",
+    "ar": "العربية",
+}
+HTML_TAGS: Final = {code: code for code in NAMES} | {"zh": "zh-Hans"}
+RIGHT_TO_LEFT: Final = frozenset({"ar"})
 
 
 def negotiate(query: str | None, accept_language: str | None) -> str:
@@ -33,6 +43,15 @@ def translations(lang: str) -> NullTranslations:
         return NullTranslations()
     with (locale_dir() / lang / "LC_MESSAGES" / "planstrip.mo").open("rb") as file:
         return GNUTranslations(file)
+
+
+def code_of(tr: NullTranslations) -> str:
+    """Whose catalogue it is."""
+    return str(tr.info().get("language", DEFAULT))
+
+
+def direction(lang: str) -> str:
+    return "rtl" if lang in RIGHT_TO_LEFT else "ltr"
 
 
 def choices(lang: str, path_with_query: str) -> "list[Language]":

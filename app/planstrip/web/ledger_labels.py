@@ -27,6 +27,7 @@ MARKS: Final[dict[Kind, str]] = {
 }
 MAX_LINES: Final = 3  # of a kind, before they are only counted
 MAX_DROPPED: Final = 20
+BY_PAGE: Final = "page"  # who acted: whoever can open it
 
 
 def changes(difference: Difference, tr: NullTranslations) -> list[ChangeLine]:
@@ -39,7 +40,11 @@ def changes(difference: Difference, tr: NullTranslations) -> list[ChangeLine]:
 def dropped(difference: Difference, tr: NullTranslations) -> str | None:
     """`2 dropped`, for the row of a write that left open to-dos out."""
     count = sum(change.kind == "dropped" for change in difference)
-    return tr.gettext("%(count)d dropped") % {"count": count} if count else None
+    return dropped_count(count, tr) if count else None
+
+
+def dropped_count(count: int, tr: NullTranslations) -> str:
+    return tr.ngettext("%(count)d dropped", "%(count)d dropped", count) % {"count": count}
 
 
 def revision(revision: Revision, row: int | None, tr: NullTranslations) -> RevisionContext:
@@ -53,7 +58,7 @@ def revision(revision: Revision, row: int | None, tr: NullTranslations) -> Revis
         time=iso(revision.time),
         clock=clock(revision.time),
         note=_note(revision, tr),
-        by=revision.by,
+        by=tr.gettext("page") if revision.by == BY_PAGE else revision.by,
         changes=changes(revision.difference, tr) if is_told else (),
     )
 

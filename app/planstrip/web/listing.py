@@ -9,7 +9,8 @@ from typing import Any, Final, get_args
 
 from sqlalchemy import ColumnElement, and_, or_, select
 
-from planstrip.errors import Invalid
+from planstrip.errors import Invalid, Said
+from planstrip.errors import msgid as _
 from planstrip.events import MAX_TIME_MS
 from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
@@ -117,8 +118,13 @@ def _in_state(state: str, now: int) -> ColumnElement[bool]:
         case _ if state in STATES:
             return sessions.c.condition == state
         case _:
-            message = f"state is {state[:40]!r}; expected one of {', '.join(STATES)}"
+            said = _("state is %(state)s; expected one of %(states)s")
+            message = Said(said, state=repr(state[:40]), states=", ".join(STATES))
             raise Invalid(message, [Problem("state", message)])
+
+
+def bad_cursor(after: str) -> Said:
+    return Said(_("after is %(after)s; expected the `next` of an earlier page"), after=repr(after[:60]))
 
 
 def _cursor(row: Any) -> str:
@@ -135,7 +141,7 @@ def _beyond(after: str | None) -> list[ColumnElement[bool]]:
         if not 0 <= int(updated_at) <= MAX_TIME_MS:
             raise ValueError(updated_at)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        message = f"after is {after[:60]!r}; expected the `next` of an earlier page"
+        message = bad_cursor(after)
         raise Invalid(message, [Problem("after", message)]) from None
     same_time = and_(sessions.c.updated_at == int(updated_at), sessions.c.id < str(session))
     return [or_(sessions.c.updated_at < int(updated_at), same_time)]

@@ -4,14 +4,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from planstrip import past, projection
-from planstrip.errors import Invalid, NotFound
+from planstrip.errors import Invalid, NotFound, Said
+from planstrip.errors import msgid as _
 from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels
-from planstrip.web.api import require_session
+from planstrip.web.api import beyond_head, require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.contexts import Frame, Partial
@@ -110,7 +111,7 @@ def moment_of(request: Request, session: str) -> int | None:
             at = past.stop_at(connection, session, stop) or head
     assert at is not None
     if at > head:
-        raise NotFound(f"at is {at}, but session {session!r:.100} stands at {head}")
+        raise NotFound(beyond_head(at, session, head))
     return at
 
 
@@ -129,7 +130,7 @@ def position_of(request: Request, name: str) -> int | None:
 
 
 def bad_position(name: str, given: str) -> Invalid:
-    message = f"{name} is {given[:40]!r}; expected a position, 0 or more"
+    message = Said(_("%(name)s is %(given)s; expected a position, 0 or more"), name=name, given=repr(given[:40]))
     return Invalid(message, [Problem(name, message)])
 
 

@@ -14,7 +14,7 @@ from planstrip.web.assets import Assets
 from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, TurnContext
 from planstrip.web.kin_contexts import Hint
-from planstrip.web.languages import HTML_TAGS, choices, translations
+from planstrip.web.languages import HTML_TAGS, choices, direction, translations
 from planstrip.web.past_contexts import PlanList
 from planstrip.web.places import ASK_MS
 from planstrip.web.strip_contexts import Retired, Strip, UnlistedSection
@@ -59,6 +59,7 @@ class Renderer:
         """An unknown theme is `auto`; the language links keep the rest of the query."""
         return Frame(
             lang=HTML_TAGS[lang],
+            direction=direction(lang),
             theme=theme if theme in THEMES else "auto",
             root=root,
             css_url=self.assets.css_url,

@@ -5,14 +5,16 @@ from functools import partial
 from gettext import NullTranslations
 from typing import Final, assert_never
 
+from planstrip.errors import msgid as _
 from planstrip.plan.fold import Plan
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.outline import Outline
 from planstrip.plan.revisions import last_moved
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing, View
+from planstrip.web.clipping import clipped
 from planstrip.web.labels import counts_header, meter, status_label
-from planstrip.web.ledger_labels import unlisted
+from planstrip.web.ledger_labels import dropped_count, unlisted
 from planstrip.web.links import act_url, past_url, plan_url
 from planstrip.web.readers import OWNER, Reader
 from planstrip.web.strip_contexts import (
@@ -28,6 +30,7 @@ from planstrip.web.strip_contexts import (
 from planstrip.web.times import clock, iso
 
 MAX_SAID_CHARS: Final = 120
+SUBJECTS: Final = (_("permission"), _("action"), _("an answer"))
 
 
 def strip(
@@ -75,7 +78,8 @@ def said(plan: Plan, outline: Outline, tr: NullTranslations) -> str:
     if counts.is_complete:
         text = tr.ngettext("%(num)d of %(num)d completed", "All %(num)d completed", counts.total)
         return text % {"num": counts.total}
-    parts = [tr.gettext("%(done)d of %(total)d completed") % {"done": counts.completed, "total": counts.total}]
+    so_far = tr.ngettext("%(done)d of %(total)d completed", "%(done)d of %(total)d completed", counts.total)
+    parts = [so_far % {"done": counts.completed, "total": counts.total}]
     if active:
         first, extra = clipped(active[0], MAX_SAID_CHARS), len(active) - 1
         more = tr.ngettext("now: %(name)s and %(num)d more", "now: %(name)s and %(num)d more", extra)
@@ -83,12 +87,6 @@ def said(plan: Plan, outline: Outline, tr: NullTranslations) -> str:
     if outline.waits_for is not None:
         parts.append(tr.gettext("waits for you"))
     return tr.gettext("; ").join(parts)
-
-
-def clipped(text: str, size: int) -> str:
-    """In one line of at most `size` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= size else line[: size - 1] + "\u2026"
 
 
 def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) -> UnlistedSection | None:
@@ -112,12 +110,21 @@ def notes(standing: Standing, tr: NullTranslations) -> list[Note]:
     freshness, dropped = standing.freshness, len(standing.unlisted)
     waits = standing.outline.waits_for
     return [
-        *([Note(tr.gettext("waits for %(what)s") % {"what": waits}, "warning")] if waits else []),
+        *([Note(tr.gettext("waits for %(what)s") % {"what": _subject(waits, tr)}, "warning")] if waits else []),
         *_turn_notes(standing.outline, standing.counts, freshness, tr),
         *([Note(tr.gettext("a write was refused"), "warning")] if freshness.is_refused else []),
-        *([Note(tr.gettext("%(count)d dropped") % {"count": dropped}, "warning")] if dropped else []),
+        *([Note(dropped_count(dropped, tr), "warning")] if dropped else []),
         *_age_notes(freshness, tr),
     ]
+
+
+def _subject(waits_for: str, tr: NullTranslations) -> str:
+    """`permission: Bash`: of what our readers of agents write, the words are ours to translate."""
+    word, colon, tool = waits_for.partition(": ")
+    if word not in SUBJECTS:
+        return waits_for
+    said = tr.gettext(word)
+    return tr.gettext("%(label)s:") % {"label": said} + f" {tool}" if colon else said
 
 
 def turn_note(standing: Standing, tr: NullTranslations) -> TurnNote | None:
@@ -182,7 +189,8 @@ def _age_notes(freshness: Freshness, tr: NullTranslations) -> list[Note]:
     if freshness.turns:
         told.append(tr.ngettext("%(num)d turn", "%(num)d turns", freshness.turns) % {"num": freshness.turns})
     if freshness.step:
-        told.append(tr.gettext("over %(num)d tool calls") % {"num": freshness.step})
+        calls = tr.ngettext("over %(num)d tool call", "over %(num)d tool calls", freshness.step)
+        told.append(calls % {"num": freshness.step})
     if not told or freshness.caution == "fresh":
         return []
     since = told[0] if len(told) == 1 else tr.gettext("%(first)s, %(second)s") % {"first": told[0], "second": told[1]}

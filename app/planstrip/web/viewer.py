@@ -14,11 +14,10 @@ from planstrip.intake.payload import content_type, read_body, text_of
 from planstrip.intake.record import dismiss, record
 from planstrip.parts import Parts, parts_of
 from planstrip.web.api import require_session
-from planstrip.web.ledger_labels import key_of
+from planstrip.web.ledger_labels import BY_PAGE, key_of
 from planstrip.web.links import session_url
 
 MAX_FORM_BYTES = 16 * 1024
-BY = "page"  # who acted: whoever can open it
 
 
 async def dismiss_form(request: Request) -> Response:
@@ -28,7 +27,7 @@ async def dismiss_form(request: Request) -> Response:
     content = await run_in_threadpool(_unlisted, parts, session, form.get("item", [""])[0])
     if content is not None:
         with suppress(Conflict):  # another window was faster
-            await dismiss(parts.writer, session, check_data("viewer/dismiss", {"content": content, "by": BY}))
+            await dismiss(parts.writer, session, check_data("viewer/dismiss", {"content": content, "by": BY_PAGE}))
     return _done(request, session)
 
 
@@ -45,7 +44,7 @@ async def _act(request: Request, type_: str) -> Response:
     await _form(request)
     await run_in_threadpool(_require, parts, session)
     with suppress(Conflict):  # it has been done by now, or the agent has written since: the page shows which
-        await record(parts.writer, session, [check_data(type_, {"by": BY})])
+        await record(parts.writer, session, [check_data(type_, {"by": BY_PAGE})])
     return _done(request, session)
 
 
