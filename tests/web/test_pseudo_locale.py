@@ -158,10 +158,10 @@ def test_what_is_made_is_seen(pseudo: Panel) -> None:
 def test_a_page_in_each_of_its_states(pseudo: Panel, name: str) -> None:
     """R130."""
     path = STATES[name].address(pseudo).partition("#")[0].replace("lang=en", "theme=auto")
-    # They may have no event yet to be known by.
-    sessions = [path.partition("?")[0].rpartition("/")[2], *re.findall(r"session=([^&]+)", path)]
+    # What an address says: sessions that have no event yet to be known by, and values that are refused.
+    said = [path.partition("?")[0].rpartition("/")[2], *re.findall(r"=([^&]+)", path)]
     shown = get(pseudo, path, {"/nowhere": 404, "/embed/a?rows=many": 422}.get(path, 200))
-    assert english(pseudo, shown, *sessions, path) == []
+    assert english(pseudo, shown, *said, path) == []
 
 
 def test_what_a_page_is_sent_later(pseudo: Panel) -> None:
