@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from planstrip.events import (
     Entry,
+    SessionEnd,
     SessionStart,
     SessionTitle,
     TurnEnd,
@@ -59,6 +60,8 @@ def step(outline: Outline, entry: Entry) -> Outline:
         case TurnResume():
             # also after what looked like the turn's end and was none: some agents' files tell no end
             return replace(outline, waits_for=None, turn="open" if outline.turn == "completed" else outline.turn)
+        case SessionEnd() if outline.turn == "open" or outline.waits_for is not None:
+            return replace(outline, turn="interrupted", waits_for=None)
         case SessionStart() as start:
             return replace(  # a later one fills in what is missing
                 outline,

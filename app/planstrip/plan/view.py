@@ -38,6 +38,7 @@ class Standing:
     `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
     `timeline_changed` is that of the timeline, `timeline_until` the time up to which work is counted: that of a tool
     call or result in `PULSE_MS` at most, so that not every one of them draws it again.
+    `turn_since` is when a turn began or ended last (ms, UTC; 0 before any).
     """
 
     position: int = 0
@@ -53,6 +54,7 @@ class Standing:
     plans: Plans = field(default_factory=Plans)
     timeline_changed: int = 0
     timeline_until: int = 0
+    turn_since: int = 0
 
     @property
     def counts(self) -> Counts:
@@ -130,12 +132,15 @@ def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: Entry 
         old.plans,
         old.timeline_changed,
         old.timeline_until,
+        old.turn_since,
     )
 
 
 def _counted(standing: Standing, calls: int) -> Freshness:
     """Without a plan there is nothing that its age could be told by."""
-    return standing.freshness.counting(calls) if calls and standing.plan is not None else standing.freshness
+    if not calls or (standing.plan is None and not standing.freshness.is_aside):
+        return standing.freshness
+    return standing.freshness.counting(calls)
 
 
 def _row_step(old: Standing, calls: int, entry: Entry) -> Standing:
@@ -153,14 +158,15 @@ def _step(old: Standing, entry: Entry) -> Standing:
     outline = outline_fold.step(old.outline, entry)
     unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
     freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=old.outline.turn == "open")
-    plans = plans_fold.step(old.plans, old.plan, plan, entry, is_cut=old.freshness.is_cut)
+    plans = plans_fold.step(old.plans, old.plan, plan, entry, unlisted, is_cut=old.freshness.is_cut)
     is_written, is_led = plan is not old.plan, outline is not old.outline
     if not (is_written or is_led or unlisted is not old.unlisted or freshness is not old.freshness):
         return old if plans is old.plans else replace(old, plans=plans, strip_changed=entry.position)
     before, after = old.condition, outline_fold.condition(outline, plan.counts if plan else Counts())
     moves_strip = is_written or unlisted is not old.unlisted or plans is not old.plans
     moves_strip = moves_strip or (plan is not None and _told(outline, freshness) != _told(old.outline, old.freshness))
-    is_drawn = is_written or isinstance(entry.event, TurnStart) or _turn(outline) != _turn(old.outline)
+    is_turned = isinstance(entry.event, TurnStart) or outline.turn != old.outline.turn
+    is_drawn = is_written or is_turned or _turn(outline) != _turn(old.outline)
     return Standing(  # as `dataclasses.replace` would, in a quarter of its time
         old.position,
         old.updated_at,
@@ -175,6 +181,7 @@ def _step(old: Standing, entry: Entry) -> Standing:
         plans=plans,
         timeline_changed=entry.position if is_drawn else old.timeline_changed,
         timeline_until=entry.time if is_drawn else old.timeline_until,
+        turn_since=entry.time if is_turned else old.turn_since,
     )
 
 
