@@ -3,8 +3,7 @@ const STOPS = ".session-link, .tool-row > summary";
 const here = () => document.activeElement.closest(".session, .tool-row")?.querySelector(STOPS);
 
 function step(by) {
-  const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility());
-  const place = stops.indexOf(here());
+  const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility()), place = stops.indexOf(here());
   stops[place < 0 && by < 0 ? stops.length - 1 : Math.min(place + by, stops.length - 1)]?.focus();
 }
 

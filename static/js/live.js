@@ -1,5 +1,5 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
-const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, RETRY_MS = 2_000;
+const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, LONG_MS = 15 * 60_000, RETRY_MS = 2_000;
 
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
@@ -29,14 +29,14 @@ document.addEventListener("DOMContentLoaded", () => {
   function hear(message) {
     heardAt = Date.now();
     if (message.id) region.dataset.position = message.id;
-    signAt = lastEvent(message.event && message.data.split(" ")[1]);
+    signAt = lastEvent(message.event && Number(message.data.split(" ")[1]));
     if (!document.hidden || htmx.config.sse.pauseOnBackground === false) show("live");
     tick();
   }
 
   function tick() {
-    const now = Date.now();
-    region.toggleAttribute("data-quiet", now - signAt >= QUIET_MS);
+    const now = Date.now(), silence = now - signAt;
+    if (silence < QUIET_MS) delete region.dataset.quiet; else region.dataset.quiet = silence < LONG_MS ? "new" : "long";
     if (document.hidden) return;
     if (retryAt && now >= retryAt) {
       retryAt = 0;
@@ -53,11 +53,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (region.dataset.live === state) return;
     region.dataset.live = state;
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-    const text = region.querySelector("[data-signal]").getAttribute(`data-${state}-text`).replace("{time}", since ? format.format(since) : "");
-    region.querySelector("[data-field=live]").textContent = text;
+    const text = region.querySelector("[data-signal]").getAttribute(`data-${state}-text`);
+    region.querySelector("[data-field=live]").textContent = text.replace("{time}", since ? format.format(since) : "");
   }
 
   function lastEvent(told) { // when the agent gave its last sign: a heartbeat tells, or the head
-    return Math.min(Date.now(), Number(told) || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
+    if (told) for (const sign of region.querySelectorAll("[data-sign]")) sign.dateTime = new Date(told).toISOString();
+    return Math.min(Date.now(), Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
   }
 });

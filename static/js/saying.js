@@ -1,5 +1,6 @@
 // [data-saying]: tells assistive technology what has become of the plan, or that the stream is lost, once in three seconds.
-const news = () => document.querySelector("[data-live=lost] [data-signal]")?.textContent ?? document.querySelector("[data-said]")?.dataset.said;
+const news = () => document.querySelector("[data-live=lost] [data-signal]")?.textContent
+  ?? document.querySelector("[data-quiet] [data-said-unsure]")?.dataset.saidUnsure ?? document.querySelector("[data-said]")?.dataset.said;
 
 document.addEventListener("DOMContentLoaded", () => {
   let told = news();

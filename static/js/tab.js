@@ -6,9 +6,9 @@ const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").inc
 let known = new Map();
 
 function tell(session) {
-  const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
+  const [name, state] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
   const tag = `${name} ${session.querySelector("time").dateTime}`; // the same in every tab: told once
-  new Notification(name, { body, tag });
+  new Notification(name, { body: session.dataset.told || state, tag });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -26,10 +26,10 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 
 document.addEventListener("htmx:sse:after:message", () => {
-  document.title = document.querySelector("[data-tab]")?.dataset.tab || document.title;
-  const before = known;
-  known = states();
+  const mark = document.querySelector("[data-quiet] :is([data-session-state=working], [data-session-state=quiet])") ? "… " : "";
+  document.title = document.querySelector("[data-tab]")?.dataset.tab.replace(/^(… )?/, mark) || document.title;
+  const before = known, now = (known = states());
   if (!window.Notification || !leave()) return;
-  for (const [session, state] of known)
+  for (const [session, state] of now)
     if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !isMuted(session)) tell(session);
 });

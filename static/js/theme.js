@@ -3,8 +3,7 @@ const THEMES = ["auto", "light", "dark"];
 const root = document.documentElement;
 
 try {
-  const stored = localStorage.getItem("planstrip:theme");
-  const isAsked = THEMES.includes(new URLSearchParams(location.search).get("theme"));
+  const isAsked = THEMES.includes(new URLSearchParams(location.search).get("theme")), stored = localStorage.getItem("planstrip:theme");
   if (!isAsked && THEMES.includes(stored)) root.dataset.theme = stored;
 } catch {} // no storage: the server's choice stands
 

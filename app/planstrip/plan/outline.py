@@ -21,6 +21,7 @@ Condition: TypeAlias = Literal["waiting", "running", "interrupted", "open", "don
 State: TypeAlias = Literal["waiting", "working", "quiet", "interrupted", "open", "done", "none"]
 
 QUIET_AFTER_MS: Final = 5 * 60_000
+LONG_SILENCE_MS: Final = 3 * QUIET_AFTER_MS  # then the words of its beginning are no longer true
 MAX_LABEL_CHARS: Final = 200
 
 

@@ -213,6 +213,11 @@ class View:
         shown = standing.strip_changed, standing.head_changed, standing.timeline_changed
         return max(*shown, self.window.changed)
 
+    @property
+    def heard_at(self) -> int:
+        """The last sign of the session, or of an agent that works for it: ms, UTC."""
+        return max(self.standing.updated_at, self.family.heard_at)
+
 
 def advance(view: View, entries: Iterable[Entry]) -> View:
     """The view after `entries`, which follow its position without a gap."""

@@ -13,7 +13,7 @@ from planstrip.web.kinship import agents_running, line
 from planstrip.web.links import session_url
 
 KEPT_ON_PAGES: Final = ("lang", "theme")
-TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "working")
+TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working")
 
 
 def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTranslations) -> BoardList:
@@ -36,6 +36,7 @@ def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTransl
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
     session, children = family.session, family.children
+    waiting = sum(child.state == "waiting" and not child.is_past for child in children)
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
         key=labels.dom_key(session.id),
@@ -46,6 +47,9 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
         cwd=session.cwd,
         state=session.state,
         state_label=labels.state_label(session.state, tr),
+        need="waiting" if waiting else session.state,
+        told=labels.told_agents("waiting", waiting, tr) if waiting else None,
+        is_long_silent=session.state == "quiet" and session.is_long_silent,
         header=labels.counts_header(session.counts, tr),
         meter=labels.meter(session.counts),
         active=session.active,
@@ -59,7 +63,7 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
 
 def _tab(board: Board, tr: NullTranslations) -> str:
     counts = dict(board.states)
-    told = [f"{counts[state]} {labels.state_label(state, tr)}" for state in TOLD_IN_TAB if counts.get(state)]
+    told = [f"{counts[state]} {labels.state_word(state, tr)}" for state in TOLD_IN_TAB if counts.get(state)]
     return " · ".join([*told, "planstrip"])
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
 from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
+
+Silence: TypeAlias = Literal["new", "long"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,9 @@ class Link:
 class Head:
     """The session's name and state in the page's top bar; `tab` is the name for the browser's tab.
 
-    `key` names it as the board does; `parent`: the session that delegated to this one.
+    `key` names it as the board does; `parent`: the session that delegated to this one. `need` is the state as a person
+    must know of it: that of an agent that waits, which `told` says. `updated` is the last sign, `silence` how long none
+    has come.
     """
 
     key: str
@@ -127,6 +132,9 @@ class Head:
     cwd: str | None
     state: State
     state_label: str
+    need: State
+    told: str | None
+    silence: Silence | None
     updated: str
     parent: Link | None = None
 

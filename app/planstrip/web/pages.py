@@ -8,6 +8,7 @@ from planstrip.errors import Invalid, NotFound
 from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
+from planstrip.plan.children import Family
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels
@@ -52,8 +53,10 @@ def session_page(request: Request) -> Response:
         frame=frame(request, lang),
         session=session,
         exists=at is not None or view.changed > 0,
-        head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang)),
-        strip=strip_labels.strip(view, tr, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)),
+        head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang), view.family),
+        strip=strip_labels.strip(
+            view, tr, now=now, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)
+        ),
         unlisted=strip_labels.unlisted_alone(standing, acts, tr),
         retired=strip_labels.retired(root, session, standing, lang, tr) if at is None else None,
         timeline=drawing.draw(view.timeline, tr),
@@ -102,6 +105,8 @@ def embed(request: Request) -> Response:
     at = moment_of(request, session)
     with parts.engine.connect() as connection:
         standing = projection.current(connection, session) if at is None else past.standing_at(connection, session, at)
+        now = parts.clock() if at is None else standing.updated_at
+        family = with_family(connection, session, View(standing), now).family if at is None else Family()
     position = standing.embed_changed if at is None else at
     is_open = request.query_params.get("open", "").lower() in ("1", "true", "yes", "open")
     tr, root, token = translations(lang), parts.settings.root_path, request.query_params.get("token")
@@ -109,8 +114,8 @@ def embed(request: Request) -> Response:
         frame=frame(request, lang),
         session=session,
         exists=position > 0 or at is not None,
-        head=labels.head(session, standing, tr, parts.clock() if at is None else standing.updated_at),
-        strip=strip_labels.strip(View(standing), tr, is_open=is_open),
+        head=labels.head(session, standing, tr, now, family=Family(heard_at=family.heard_at)),
+        strip=strip_labels.strip(View(standing), tr, now=now, is_open=is_open),
         stream_url=stream_url(root, "embed", session, position, lang, token) if at is None else None,
         position=position,
         is_open=is_open,

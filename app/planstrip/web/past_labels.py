@@ -69,11 +69,17 @@ def _past(root: str, session: str, past: PastPlan, lang: str, tr: NullTranslatio
         number=_number(past.number, tr),
         outcome=past.outcome,
         outcome_label=outcome_label(past.outcome, tr),
-        header=labels.counts_header(past.counts, tr),
+        header=_life(past, tr),
         time=labels.iso(past.ended),
         clock=labels.clock(past.ended),
         url=past_url(root, session, past.last, lang),
     )
+
+
+def _life(past: PastPlan, tr: NullTranslations) -> str:
+    """`8 completed · 1 dropped`."""
+    dropped = tr.gettext("%(count)d dropped") % {"count": past.dropped} if past.dropped else ""
+    return labels.BETWEEN_COUNTS.join(part for part in (labels.counts_header(past.counts, tr), dropped) if part)
 
 
 def _standing(standing: Standing, tr: NullTranslations) -> PlanLine:
