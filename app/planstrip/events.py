@@ -60,15 +60,11 @@ class SessionTitle:
 
 @dataclass(frozen=True, slots=True)
 class SessionRewind:
-    """`todos` is the plan at `to_position`, put there by the door at append (spec.md §2).
-
-    `written_at` is when the agent wrote that plan: ms, UTC; None in logs that are older than the field.
-    """
+    """`todos` is the plan at `to_position`, put there by the door at append (spec.md §2)."""
 
     to_position: int
     todos: tuple[Todo, ...] = ()
     omitted: tuple[Omitted, ...] = ()
-    written_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +129,11 @@ class ViewerRetire:
 
 @dataclass(frozen=True, slots=True)
 class ViewerRestore:
-    """`todos` is the plan that was retired, put there by the door at append (spec.md §2); `written_at` as above."""
+    """`todos` is the plan that was retired, put there by the door at append (spec.md §2)."""
 
     todos: tuple[Todo, ...] = ()
     by: str | None = None
     omitted: tuple[Omitted, ...] = ()
-    written_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +251,6 @@ def _omitted(data: Mapping[str, Any]) -> tuple[Omitted, ...]:
     return tuple([Omitted(_text(item, "content"), _text(item, "status")) for item in data.get("omitted") or ()])
 
 
-def _written(data: Mapping[str, Any]) -> int | None:
-    return None if data.get("written_at") is None else _whole(data, "written_at")
-
-
 def _read_call(data: Mapping[str, Any]) -> ToolCall:
     call_id, name, arguments = data["call_id"], data["name"], data["arguments"]
     if not call_id.__class__ is name.__class__ is arguments.__class__ is str:
@@ -280,7 +271,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Event]]] = {
         _text(d, "agent"), _maybe(d, "title"), _maybe(d, "cwd"), _maybe(d, "parent")
     ),
     "session/title": lambda d: SessionTitle(_text(d, "title")),
-    "session/rewind": lambda d: SessionRewind(_whole(d, "to_position"), _todos(d), _omitted(d), _written(d)),
+    "session/rewind": lambda d: SessionRewind(_whole(d, "to_position"), _todos(d), _omitted(d)),
     "session/end": lambda d: SessionEnd(_maybe(d, "reason")),
     "turn/start": lambda d: TurnStart(_whole(d, "turn"), _maybe(d, "prompt")),
     "turn/end": lambda d: TurnEnd(_whole(d, "turn"), EndReason(_text(d["reason"], "kind"))),
@@ -290,6 +281,6 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Event]]] = {
     "tool/result": _read_result,
     "todo/write": lambda d: TodoWrite(_todos(d), _maybe(d, "call_id"), _omitted(d)),
     "viewer/retire": lambda d: ViewerRetire(_maybe(d, "by")),
-    "viewer/restore": lambda d: ViewerRestore(_todos(d), _maybe(d, "by"), _omitted(d), _written(d)),
+    "viewer/restore": lambda d: ViewerRestore(_todos(d), _maybe(d, "by"), _omitted(d)),
     "viewer/dismiss": lambda d: ViewerDismiss(_text(d, "content"), _maybe(d, "by")),
 }

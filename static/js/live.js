@@ -4,8 +4,7 @@ const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, LONG_MS = 15 * 60_000, RETRY_MS =
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
-  let connection = null, retryAt = 0, heardAt = Date.now(), signAt = lastEvent();
-  const lose = () => show("lost", heardAt);
+  let connection = null, retryAt = 0, heardAt = Date.now(), signAt = lastEvent(), lose = () => show("lost", heardAt);
 
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
@@ -58,7 +57,8 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function lastEvent(told) { // when the agent gave its last sign: a heartbeat tells, or the head
-    if (told) for (const sign of region.querySelectorAll("[data-sign]")) sign.dateTime = new Date(told).toISOString();
-    return Math.min(Date.now(), Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
+    const at = Math.min(Date.now(), told || Date.parse(region.querySelector(".head-ago")?.dateTime) || Date.now());
+    for (const sign of region.querySelectorAll("[data-sign]")) sign.dateTime = `${new Date(at).toISOString().slice(0, 19)}Z`;
+    return at;
   }
 });

@@ -93,23 +93,23 @@ def test_the_hours_of_work_since_the_write_count_too() -> None:
 def test_what_a_person_sets_aside_and_brings_back_is_as_old_as_it_was() -> None:
     turn: list[Event] = [TurnStart(1), write(), TurnEnd(1, EndReason("aborted")), TurnStart(2), *calls(80)]
     aside: list[Event] = [ViewerRetire(), *calls(5), TurnStart(3), *calls(5)]
-    back = ViewerRestore(write().todos, written_at=2_000)
+    back = ViewerRestore(write().todos)
     restored = stand(entries([*turn, *aside, back]))
     assert restored.freshness == Freshness(turns=2, calls=90, is_cut=True)
     assert restored.freshness.caution == "stale"
-    assert restored.plan is not None
-    assert (restored.plan.written, restored.plan.time) == (2_000, restored.updated_at)
+    assert restored.written_at == 2_000
     assert stand(entries([*turn, ViewerRetire(), TodoWrite(()), write()])).freshness == Freshness()
 
 
 def test_a_rewind_makes_nothing_fresh() -> None:
     old: list[Event] = [write(), TurnStart(2), *calls(20)]
-    same = stand(entries([*old, SessionRewind(1, write().todos, written_at=1_000)]))
+    same = stand(entries([*old, SessionRewind(1, write().todos)]))
     assert (same.freshness.turns, same.freshness.calls) == (1, 20)
     newer = TodoWrite((Todo("b", "in_progress"),))
-    earlier = stand(entries([*old, newer, SessionRewind(1, write().todos, written_at=1_000)]))
-    assert earlier.plan is not None
-    assert earlier.plan.written == 1_000
+    rewound: list[Event] = [*old, newer, SessionRewind(1, write().todos)]
+    assert stand(entries(rewound)).written_at == 1_000
+    assert stand(entries([*rewound, newer, SessionRewind(len(rewound), write().todos)])).written_at == 1_000
+    assert stand(entries([*rewound, ViewerRetire(), ViewerRestore(write().todos)])).written_at == 1_000
 
 
 def test_a_session_that_ends_within_a_turn_cuts_it() -> None:

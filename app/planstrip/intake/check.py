@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from planstrip.errors import Invalid, TooLarge
-from planstrip.eventlog import ADDED, DERIVED, Draft
+from planstrip.eventlog import DERIVED, Draft
 from planstrip.events import MAX_TIME_MS, TYPES, Event, SessionStart, TodoWrite, Unknown, encode, size_bytes
 from planstrip.intake.check_quick import quick_draft
 from planstrip.plan.todos import MAX_TODOS, Problem, invariant_problems, limit_problems, trim
@@ -87,8 +87,8 @@ def thorough_draft(type_: str, data: Mapping[str, Any], time: int | None, key: s
     size = size_bytes(envelope) + size_bytes(text) + len(',"data":')
     if size > MAX_EVENT_BYTES:
         raise TooLarge(f"{path} ({type_}) has {size} bytes; at most {MAX_EVENT_BYTES} are taken")
-    if type_ in DERIVED and (added := next((name for name in ADDED if name in data), None)):
-        raise _invalid(f"{path}.data.{added}", f"is added at the door to a {type_}, and may not be sent")
+    if type_ in DERIVED and ("todos" in data or "omitted" in data):
+        raise _invalid(f"{path}.data.todos", f"is added at the door to a {type_}, and may not be sent")
     over = list(_length_problems(type_, data, f"{path}.data"))
     if over:
         raise Invalid.of(over)

@@ -121,8 +121,6 @@ def _with_plan(draft: Draft, plan: Plan | None) -> Draft:
     data["todos"] = [asdict(todo) for todo in plan.todos] if plan else []
     if plan and plan.omitted:
         data["omitted"] = [asdict(item) for item in plan.omitted]
-    if plan:
-        data["written_at"] = plan.written
     text = encode(data)
     return replace(draft, data=text, event=decode(draft.type, text))
 

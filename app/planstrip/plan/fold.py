@@ -29,17 +29,13 @@ from planstrip.plan.todos import Counts, count
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The list that stands, never empty, with the event that set it: its `position` and its `time` (ms, UTC).
-
-    `written` is when the agent wrote it: what a person or a rewind brings back is as old as that.
-    """
+    """The list that stands, never empty, with the event that set it: its `position` and its `time` (ms, UTC)."""
 
     todos: tuple[Todo, ...]
     omitted: tuple[Omitted, ...]
     position: int
     time: int
     counts: Counts
-    written: int
 
 
 def fold(entries: Iterable[Entry], start: Plan | None = None) -> Plan | None:
@@ -54,10 +50,10 @@ def step(plan: Plan | None, entry: Entry) -> Plan | None:
     match entry.event:
         case ToolCall() | ToolResult():  # nine events in ten: asked first
             return plan
-        case TodoWrite() as event:
-            return _plan(event, entry, entry.time)
-        case SessionRewind() | ViewerRestore() as event:
-            return _plan(event, entry, entry.time if event.written_at is None else event.written_at)
+        case TodoWrite() | SessionRewind() | ViewerRestore() as event:
+            # An empty list clears at once, also one that mapping emptied.
+            todos = event.todos
+            return Plan(todos, event.omitted, entry.position, entry.time, count(todos)) if todos else None
         case TurnStart():
             return None if plan is not None and plan.counts.is_complete else plan
         case ViewerRetire():
@@ -68,9 +64,3 @@ def step(plan: Plan | None, entry: Entry) -> Plan | None:
             return plan
         case never:
             assert_never(never)
-
-
-def _plan(event: TodoWrite | SessionRewind | ViewerRestore, entry: Entry, written: int) -> Plan | None:
-    """An empty list clears at once, also one that mapping emptied."""
-    todos = event.todos
-    return Plan(todos, event.omitted, entry.position, entry.time, count(todos), written) if todos else None

@@ -21,9 +21,11 @@ from planstrip.plan.fold import Plan
 from planstrip.plan.tools import is_plan_call
 
 Caution: TypeAlias = Literal["fresh", "aging", "stale"]
+Writes: TypeAlias = tuple[tuple[int, int], ...]
 
 CALL_STEPS: Final[tuple[int, ...]] = tuple(10 * 2**power for power in range(60))  # a strip does not tick with each
 MAX_ASKED: Final = 8
+MAX_WRITES: Final = 50  # a rewind beyond them is told as old as the oldest of them
 AGING_MS: Final = 60 * 60_000
 STALE_MS: Final = 3 * AGING_MS
 
@@ -100,13 +102,23 @@ def _set(old: Freshness, before: Plan | None, after: Plan | None, event: Event) 
         return replace(old, is_aside=True)
     if isinstance(event, ViewerRestore) and old.is_aside:
         return replace(old, is_aside=False)
-    if isinstance(event, SessionRewind) and before and after and _is_same(before, after):
+    if isinstance(event, SessionRewind) and before and after and before.position <= event.to_position:
         return old
     return Freshness(asked=old.asked)
 
 
-def _is_same(before: Plan, after: Plan) -> bool:
-    return (before.written, before.todos) == (after.written, after.todos)
+def written(old: Writes, entry: Entry) -> Writes:
+    """The writes after an event: a list that a person or a rewind brings back is as old as its write."""
+    match entry.event:
+        case TodoWrite():
+            time = entry.time
+        case ViewerRestore():
+            time = old[-1][1] if old else entry.time
+        case SessionRewind(to_position=to):
+            time = next((time for position, time in reversed(old) if position <= to), old[0][1] if old else entry.time)
+        case _:
+            return old
+    return (*old, (entry.position, time))[-MAX_WRITES:]
 
 
 def _called(old: Freshness, call: ToolCall, counted: int) -> Freshness:

@@ -78,14 +78,14 @@ def step(
     if isinstance(event, TodoWrite) and _is_another(before, after):
         return _begin(_end(old, before, entry, _outcome(before, event, is_cut), unlisted), after, entry)
     left = _left(old.left, before, after, is_by_agent=isinstance(event, TodoWrite))
-    done_at = (old.done_at or after.written) if after.counts.is_complete else 0
+    done_at = (old.done_at or after.time) if after.counts.is_complete else 0
     if left is old.left and done_at == old.done_at:
         return old
     return replace(old, left=left, done_at=done_at)
 
 
 def _begin(old: Plans, plan: Plan | None, entry: Entry) -> Plans:
-    done_at = plan.written if plan and plan.counts.is_complete else 0
+    done_at = plan.time if plan and plan.counts.is_complete else 0
     return Plans(old.number + 1, entry.position, entry.time, old.past, done_at=done_at)
 
 

@@ -13,7 +13,7 @@ from planstrip.plan import rows as rows_fold
 from planstrip.plan import unlisted as unlisted_fold
 from planstrip.plan.children import Family
 from planstrip.plan.fold import Plan
-from planstrip.plan.freshness import Freshness
+from planstrip.plan.freshness import Freshness, Writes
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.plans import Plans
 from planstrip.plan.rows import Window
@@ -38,7 +38,8 @@ class Standing:
     `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
     `timeline_changed` is that of the timeline, `timeline_until` the time up to which work is counted: that of a tool
     call or result in `PULSE_MS` at most, so that not every one of them draws it again.
-    `turn_since` is when a turn began or ended last (ms, UTC; 0 before any).
+    `turn_since` is when a turn began or ended last (ms, UTC; 0 before any). `writes` are the newest events that set the
+    list, each with the time at which the agent wrote it.
     """
 
     position: int = 0
@@ -55,6 +56,12 @@ class Standing:
     timeline_changed: int = 0
     timeline_until: int = 0
     turn_since: int = 0
+    writes: Writes = ()
+
+    @property
+    def written_at(self) -> int:
+        """When the agent wrote the plan that stands: ms, UTC, 0 before any."""
+        return self.writes[-1][1] if self.writes else 0
 
     @property
     def counts(self) -> Counts:
@@ -133,6 +140,7 @@ def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: Entry 
         old.timeline_changed,
         old.timeline_until,
         old.turn_since,
+        old.writes,
     )
 
 
@@ -182,6 +190,7 @@ def _step(old: Standing, entry: Entry) -> Standing:
         timeline_changed=entry.position if is_drawn else old.timeline_changed,
         timeline_until=entry.time if is_drawn else old.timeline_until,
         turn_since=entry.time if is_turned else old.turn_since,
+        writes=freshness_fold.written(old.writes, entry),
     )
 
 

@@ -24,7 +24,7 @@ def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTransl
         rows=[row(family, root, kept, tr) for family in board.families],
         next_url=None if board.next is None else _url(root, query, after=board.next),
         states=[
-            _filter(root, query, "state", state, labels.state_label(state, tr), str(count), state)
+            _filter(root, query, "state", state, labels.state_word(state, tr), str(count), state)
             for state, count in board.states
         ],
         agents=[_filter(root, query, "agent", agent, labels.agent_name(agent) or agent) for agent in board.agents],
@@ -36,6 +36,7 @@ def board_list(board: Board, root: str, query: Mapping[str, str], tr: NullTransl
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
     session, children = family.session, family.children
+    signs = [child.updated_at for child in children if child.state == "working"]
     waiting = sum(child.state == "waiting" and not child.is_past for child in children)
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
@@ -55,7 +56,7 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
         active=session.active,
         suffix=suffix,
         suffix_name=suffix_name,
-        updated=labels.iso(session.updated_at),
+        updated=labels.iso(max([session.updated_at, *signs])),
         folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
         children=[line(child, session_url(root, child.id, kept), tr) for child in children],
     )

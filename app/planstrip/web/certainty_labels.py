@@ -18,8 +18,7 @@ RUNNING: Final[tuple[State, ...]] = ("working", "quiet")
 
 def caution_at(standing: Standing, now: int) -> Caution:
     """Hours count only while the agent may be at work: one that waits or has ended leaves no plan behind."""
-    plan = standing.plan
-    return standing.freshness.caution_after(now - plan.written if plan and is_ageing(standing) else 0)
+    return standing.freshness.caution_after(now - standing.written_at if is_ageing(standing) else 0)
 
 
 def is_ageing(standing: Standing) -> bool:

@@ -89,7 +89,7 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`position` is the event that set the list, `since` when the agent wrote it, `heard` its last sign: ISO 8601, UTC.
+    """`position` is the event that set the list, `since` when the agent wrote it: ISO 8601, UTC.
 
     Without `acts` it is read-only. `said` is all of it in a line for assistive technology, `said_unsure` the same once
     nothing has been heard for long. `is_ageing`: it may come to be out of date as time goes by.
@@ -97,7 +97,6 @@ class Strip:
 
     position: int
     since: str
-    heard: str
     header: str
     said: str
     said_unsure: str | None

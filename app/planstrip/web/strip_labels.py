@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from gettext import NullTranslations
 
+from planstrip.events import Todo
 from planstrip.plan.revisions import last_moved
 from planstrip.plan.view import Standing, View
 from planstrip.web.certainty_labels import caution_at, is_ageing, notes, said, turn_note
@@ -38,20 +39,15 @@ def strip(
     standing, plan = view.standing, view.standing.plan
     if plan is None:
         return None
-    times, places = worked or {}, _places(view, acts.past if acts else None)
+    places = _places(view, acts.past if acts else None)
     caution = caution_at(standing, standing.updated_at if now is None else now)
     return Strip(
         position=plan.position,
-        since=iso(plan.written),
-        heard=iso(view.heard_at),
+        since=iso(standing.written_at),
         header=counts_header(plan.counts, tr),
         said=said(plan, standing, tr),
         said_unsure=said(plan, standing, tr, is_unsure=True) if standing.is_moving else None,
-        items=[
-            Item(todo.status, status_label(todo.status, tr), content, times.get(content), places.get(content))
-            for todo in plan.todos
-            if (content := todo.content)
-        ],
+        items=[_item(todo, worked or {}, places, tr) for todo in plan.todos],
         omitted=[OmittedItem(item.content, item.status) for item in plan.omitted],
         meter=meter(plan.counts),
         is_moving=standing.is_moving,
@@ -64,6 +60,11 @@ def strip(
         unlisted=unlisted(standing.unlisted, acts.dismiss_url if acts else None, tr),
         acts=acts,
     )
+
+
+def _item(todo: Todo, worked: Mapping[str, str], places: Mapping[str, str], tr: NullTranslations) -> Item:
+    content = todo.content
+    return Item(todo.status, status_label(todo.status, tr), content, worked.get(content), places.get(content))
 
 
 def unlisted_alone(standing: Standing, acts: Acts | None, tr: NullTranslations) -> UnlistedSection | None:
