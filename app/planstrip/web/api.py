@@ -148,7 +148,7 @@ def require_session(connection: Connection, session: str) -> int:
 
 def _listed(session: Listed) -> dict[str, object]:
     shown = asdict(session)
-    for name in ("active", "is_outdated"):
+    for name in ("active", "is_outdated", "turn_since", "is_long_silent", "is_past"):
         del shown[name]
     return shown
 
