@@ -71,12 +71,15 @@ def test_a_long_silence_is_told_with_its_beginning(page: Page, shared_panel: Pan
     expect(since).to_have_text(re.compile(r"^no sign since .*\d\d:\d\d$"))
     expect(since).to_be_visible()
     expect(page.locator("[data-field=quiet]")).not_to_be_visible()
-    expect(page.locator(".turn-unsure")).to_have_text(re.compile(r"^turn unknown since .*\d\d:\d\d$"))
+    expect(page.locator(".turn-unsure")).to_have_text("turn unknown")
+    expect(page.locator(".sign")).to_have_text(re.compile(r"^no sign since .*\d\d:\d\d$"))
+    expect(page.locator(".sign")).to_be_visible()
     expect(page.get_by_text("may be out of date")).to_be_visible()
     assert page.title().startswith("… 1/4 ")
     shared_panel.append(session, call(0, "d"))
     expect(since).not_to_be_visible()
     expect(page.locator(".turn-said")).to_be_visible()
+    expect(page.locator(".sign")).not_to_be_visible()
     expect(page).to_have_title(f"1/4 {session} · planstrip")
 
 

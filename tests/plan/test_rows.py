@@ -100,7 +100,7 @@ def test_a_row_without_a_result_is_stopped_by_its_turns_end_and_by_the_next_turn
 
 
 def test_the_end_of_a_session_stops_its_rows_and_interrupts_its_turn() -> None:
-    ended = [TurnStart(1), call(), SessionEnd()]
+    ended: list[Event] = [TurnStart(1), call(), SessionEnd()]
     assert states(ended) == ["stopped"]
     assert [(turn.is_open, turn.is_interrupted) for turn in fold(entries(ended)).turns] == [(False, True)]
 
