@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from planstrip import projection
-from planstrip.families import parents_of, relinked, with_family
+from planstrip.families import above, parents_of, relinked, with_family
+from planstrip.intake.check import check_data
 from planstrip.plan.children import MAX_CHILDREN
+from planstrip.plan.outline import QUIET_AFTER_MS
 from planstrip.plan.view import View
 from tests.stores import Store, event, opened, turn, write
 
@@ -58,6 +60,47 @@ def test_what_shows_nothing_changes_nothing(store: Store) -> None:
     assert seen(store, "boss", view) is view
     store.append("kid", write("a=c"))
     assert seen(store, "boss", view).family.serial == 2
+
+
+def test_a_sign_of_an_agent_at_work_is_a_sign_of_those_above(store: Store) -> None:
+    for session, parent in (("boss", None), ("kid", "boss"), ("grandkid", "kid")):
+        begin(store, session, parent)
+        store.append(session, turn())
+    view = seen(store, "boss")
+    call = check_data("tool/call", {"call_id": "c", "name": "bash", "arguments": ""}, time=NOW + QUIET_AFTER_MS)
+    store.append("grandkid", call)
+    later = seen(store, "boss", view, NOW + QUIET_AFTER_MS)
+    assert (later.heard_at, later.family.serial, later.family.children[0].state) == (NOW + QUIET_AFTER_MS, 1, "working")
+    with store.reading() as connection:
+        assert above(connection, NOW + QUIET_AFTER_MS).working == {"boss", "kid"}
+        assert above(connection, NOW + 2 * QUIET_AFTER_MS).working == set()
+
+
+def test_who_waits_is_looked_for_from_above_until_the_parent_goes_on(store: Store) -> None:
+    begin(store, "boss")
+    store.append("boss", turn())
+    begin(store, "kid", "boss")
+    store.append("kid", turn(), event("turn/wait", turn=1, **{"for": "permission"}))
+    store.append("boss", event("tool/call", call_id="c", name="bash", arguments=""))  # another, beside it
+    view = seen(store, "boss")
+    assert (view.family.is_waiting, waiting(store)) == (True, ["boss"])
+    store.append("boss", event("turn/end", turn=1, reason={"kind": "completed"}))
+    assert (seen(store, "boss").family.is_waiting, waiting(store)) == (False, [])
+
+
+def test_a_child_that_was_cut_off_needs_nobody_once_its_parent_knows(store: Store) -> None:
+    begin(store, "boss")
+    store.append("boss", turn(), event("tool/call", call_id="c", name="Task", arguments="{}"))
+    begin(store, "kid", "boss", parent_call="c")
+    store.append("kid", turn(), event("turn/end", turn=1, reason={"kind": "aborted"}))
+    assert [child.state for child in seen(store, "boss").family.present] == ["interrupted"]
+    store.append("boss", event("tool/result", call_id="c", is_error=True, text="aborted"))
+    assert seen(store, "boss").family.present == ()
+
+
+def waiting(store: Store) -> list[str]:
+    with store.reading() as connection:
+        return sorted(above(connection, NOW).waiting)
 
 
 def test_a_child_names_its_parent_and_the_call(store: Store) -> None:

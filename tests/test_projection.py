@@ -109,7 +109,9 @@ def long_log(count: int, seed: int) -> list[Event]:
             case 0 | 1:
                 made.append(event("turn/start", turn=number).event)
             case 2:
-                made.append(event("turn/end", turn=1, reason={"kind": choose.choice(["completed", "aborted"])}).event)
+                kind = choose.choice(["completed", "aborted", "closed"])
+                end = event("session/end") if kind == "closed" else event("turn/end", turn=1, reason={"kind": kind})
+                made.append(end.event)
             case 3:
                 status: Status = choose.choice(["completed", "completed", "in_progress"])
                 made.append(TodoWrite((Todo(f"t{number // 50}", status),), f"c{number - choose.randrange(3)}"))

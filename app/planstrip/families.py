@@ -1,18 +1,33 @@
-"""Reads who began a session and whom it began: its children's standing comes from the sessions' table."""
+"""Reads who began a session and whom it began: its children's standing comes from the sessions' table.
+
+A child that works is a sign of its parent; one that waits for a person must be seen above; one that its parent has gone
+on without needs nobody.
+"""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, case, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, exists, not_, or_, select
 
 from planstrip.plan.children import MAX_CHILDREN, Child, Family, succeed
-from planstrip.plan.outline import Condition, state_of
+from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
 from planstrip.plan.rows import Row
 from planstrip.plan.todos import Counts
-from planstrip.plan.view import View
+from planstrip.plan.view import Standing, View
 from planstrip.tables import events, sessions
+
+MAX_DEPTH: Final = 5
+MAX_SIGNS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The ids of sessions above an agent that waits for a person, and above one that works."""
+
+    waiting: frozenset[str] = frozenset()
+    working: frozenset[str] = frozenset()
 
 
 def with_family(connection: Connection, session: str, view: View, now: int) -> View:
@@ -20,8 +35,11 @@ def with_family(connection: Connection, session: str, view: View, now: int) -> V
     parent = view.standing.outline.parent
     title = connection.execute(_TITLE, {"session": parent}).scalar() if parent else None
     rows = connection.execute(_CHILDREN, {"session": session}).all()
-    children = sorted((_child(row, now) for row in rows), key=lambda child: (child.started_at, child.id))
-    return _succeeded(view, Family(tuple(children), parent, title))
+    signs = _signs(connection, [row.id for row in rows if row.condition == "running"])
+    children = [_child(row, view.standing, max(row.updated_at, signs.get(row.id, 0)), now) for row in rows]
+    heard_at = max((max(row.updated_at, signs.get(row.id, 0)) for row in rows if row.condition == "running"), default=0)
+    children.sort(key=lambda child: (child.started_at, child.id))
+    return _succeeded(view, Family(tuple(children), parent, title, heard_at=heard_at))
 
 
 def relinked(view: View) -> View:
@@ -35,22 +53,73 @@ def parents_of(connection: Connection, session_ids: Sequence[str]) -> dict[str, 
     return dict.fromkeys(session_ids) | {row.id: row.parent for row in rows}
 
 
+def above(connection: Connection, now: int) -> Above:
+    """Of all sessions: the cost is that of those that work or wait."""
+    rows = connection.execute(_NEEDS, {"heard": now - QUIET_AFTER_MS}).all()
+    return Above(
+        _ancestors(connection, {row.parent for row in rows if row.condition == "waiting"}),
+        _ancestors(connection, {row.parent for row in rows if row.condition == "running"}),
+    )
+
+
+def is_past(state: State, heard_at: int, turn_since: int, parent_updated_at: int) -> bool:
+    """Whether its parent has gone on without a child: in another turn, or by any event after the child was cut off."""
+    if state not in ("waiting", "interrupted", "quiet"):
+        return False
+    return turn_since > heard_at or (state == "interrupted" and parent_updated_at > heard_at)
+
+
+def past() -> ColumnElement[bool]:
+    """`is_past` as SQL, for those who are neither done nor at work."""
+    parents, child = sessions.alias("over"), sessions.c
+    is_cut = and_(child.condition == "interrupted", parents.c.updated_at > child.updated_at)
+    has_gone_on = or_(parents.c.turn_since > child.updated_at, is_cut)
+    return exists().where(parents.c.id == child.parent, parents.c.id != child.id, has_gone_on)
+
+
+def _ancestors(connection: Connection, ids: Collection[str]) -> frozenset[str]:
+    """The sessions of these ids and all above them."""
+    found, generation = set(ids), set(ids)
+    for _ in range(MAX_DEPTH):
+        if not generation:
+            break
+        generation = {parent for parent in parents_of(connection, sorted(generation)).values() if parent} - found
+        found |= generation
+    return frozenset(found)
+
+
+def _signs(connection: Connection, ids: Sequence[str]) -> Mapping[str, int]:
+    """For each of these sessions the last sign of an agent that runs below it, where there is one."""
+    found, top_of, generation = dict[str, int](), {id_: id_ for id_ in ids}, list(ids)
+    for _ in range(MAX_DEPTH):
+        if not generation:
+            break
+        rows = [row for row in connection.execute(_RUNNING, {"ids": generation}) if row.id not in top_of]
+        for row in rows:
+            top = top_of[row.id] = top_of[row.parent]
+            found[top] = max(found.get(top, 0), row.updated_at)
+        generation = [row.id for row in rows]
+    return found
+
+
 def _succeeded(view: View, family: Family) -> View:
     rows: Iterable[Row] = (*view.window.late, *view.window.rows)
     new = succeed(view.family, family, rows)
     return view if new is view.family else replace(view, family=new)
 
 
-def _child(row: Any, now: int) -> Child:
+def _child(row: Any, parent: Standing, heard_at: int, now: int) -> Child:
     condition: Condition = row.condition
+    state = state_of(condition, heard_at, now)
     return Child(
         id=row.id,
         title=row.title,
-        state=state_of(condition, row.updated_at, now),
+        state=state,
         counts=Counts(row.completed, row.in_progress, row.pending),
         active=row.active,
         started_at=row.time,
         call=_call(row.start),
+        is_past=is_past(state, heard_at, parent.turn_since, parent.updated_at),
     )
 
 
@@ -74,4 +143,19 @@ _CHILDREN: Final = (
 _TITLE: Final = select(sessions.c.title).where(sessions.c.id == bindparam("session"))
 _PARENTS: Final = select(sessions.c.id, sessions.c.parent).where(
     sessions.c.id.in_(bindparam("ids", expanding=True)), sessions.c.parent.is_not(None)
+)
+_RUNNING: Final = select(sessions.c.id, sessions.c.parent, sessions.c.updated_at).where(
+    sessions.c.parent.in_(bindparam("ids", expanding=True)), sessions.c.condition == "running"
+)
+_NEEDS: Final = (
+    select(sessions.c.parent, sessions.c.condition)
+    .where(
+        sessions.c.parent.is_not(None),
+        or_(
+            and_(sessions.c.condition == "waiting", not_(past())),
+            and_(sessions.c.condition == "running", sessions.c.updated_at > bindparam("heard")),
+        ),
+    )
+    .distinct()
+    .limit(MAX_SIGNS)
 )

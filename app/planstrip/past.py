@@ -36,10 +36,10 @@ def view_at(connection: Connection, session: str, position: int) -> View:
 
 
 def standing_at(connection: Connection, session: str, position: int) -> Standing:
-    """Tool calls tell since the plan was written only: those before it are not read."""
-    setter = newest_one(connection, session, PLAN_SETTERS, position) or 0
-    standing = stand(read_types(connection, session, _NOT_ROWS, setter))
-    standing = stand(read(connection, session, setter, position), standing)
+    """Tool calls tell since the agent wrote the plan only: those before it are not read."""
+    written = newest_one(connection, session, ("todo/write",), position) or 0
+    standing = stand(read_types(connection, session, _NOT_ROWS, written))
+    standing = stand(read(connection, session, written, position), standing)
     time = connection.execute(_TIME, {"session": session, "position": position}).scalar()
     return standing if time is None else dataclasses.replace(standing, position=position, updated_at=time)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME: Final = "standing"
-VERSION: Final = 5  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+VERSION: Final = 6  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
 CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
@@ -151,7 +151,9 @@ def _context(connection: Connection, session: str, start: int) -> list[Entry]:
         return []
     ends = between(connection, session, "turn/end", turn, start)
     resumes = between(connection, session, "turn/resume", turn, start)
-    told = [*ends[:1], *ends[-1:], *resumes[-1:]]  # the first end counts, or the last where the turn was resumed
+    closed = between(connection, session, "session/end", turn, start)
+    # The first end counts, or the last where the turn was resumed.
+    told = [*ends[:1], *ends[-1:], *resumes[-1:], *closed[:1], *closed[-1:]]
     rewinds = between(connection, session, "session/rewind", turn, start)
     return read_at(connection, session, sorted({turn, *told, *rewinds}))
 

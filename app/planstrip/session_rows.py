@@ -24,6 +24,7 @@ def session_row(session: str, standing: Standing, version: int) -> dict[str, Any
         "active": next(active, None),
         "condition": standing.condition,
         "condition_since": standing.condition_since,
+        "turn_since": standing.turn_since,
         "fold_version": version,
     }
 

@@ -4,9 +4,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text, UniqueConstraint, text
 
-SCHEMA_HEAD: Final = (
-    "20261201_view_tokens"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
-)
+SCHEMA_HEAD: Final = "20261201_turns"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
 
 metadata = MetaData(
     naming_convention={
@@ -35,6 +33,7 @@ sessions = Table(
     Column("condition", String(20), nullable=False),
     Column("fold_version", Integer, nullable=False),
     Column("condition_since", _BIG, nullable=False, server_default="0"),
+    Column("turn_since", _BIG, nullable=False, server_default="0"),
     Index(None, "updated_at", "id"),
     Index(None, "condition", "condition_since", "id"),
     Index(None, "parent"),
@@ -74,7 +73,7 @@ Index(
 # What a page looks for from the log's end: its cost must not grow with what lies between.
 MARKED: Final = (
     "type IN ('tool/call', 'turn/start', 'turn/end', 'turn/resume', 'todo/write',"
-    " 'session/rewind', 'viewer/restore', 'viewer/retire')"
+    " 'session/rewind', 'session/end', 'viewer/restore', 'viewer/retire')"
 )
 
 Index(

@@ -7,14 +7,14 @@ from typing import Any, Final
 from sqlalchemy import URL, Connection, Row, Select, bindparam, select
 
 from planstrip.eventlog import decode_list
-from planstrip.events import EndReason, Entry, TurnEnd, TurnStart, Unknown
+from planstrip.events import EndReason, Entry, SessionEnd, TurnEnd, TurnStart, Unknown
 from planstrip.lately import Lately
 from planstrip.marks import PLAN_SETTERS, newest, newest_one
 from planstrip.plan.timeline import Timeline, timeline
 from planstrip.plan.view import Standing
 from planstrip.tables import events
 
-TURNS: Final = ("turn/start", "turn/end", "turn/resume")
+TURNS: Final = ("turn/start", "turn/end", "turn/resume", "session/end")
 MAX_SETTERS: Final = 64  # each is folded and drawn again for every page, and every write that is watched
 MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
 MAX_TURN_EVENTS: Final = 1_000  # of each type
@@ -73,7 +73,9 @@ def _last_signs(connection: Connection, session: str, turns: Sequence[Entry], fi
     unended = [
         now.position - 1
         for was, now in pairwise([Entry(0, 0, TurnStart(0)), *turns])
-        if isinstance(now.event, TurnStart) and not isinstance(was.event, TurnEnd) and now.position - 1 > first
+        if isinstance(now.event, TurnStart)
+        and not isinstance(was.event, TurnEnd | SessionEnd)
+        and now.position - 1 > first
     ]
     return [Entry(row.position, row.time, Unknown("")) for row in _rows(connection, session, _TIMES, unended)]
 

@@ -5,7 +5,6 @@ function step(by) {
   const stops = [...document.querySelectorAll(STOPS)].filter((stop) => stop.checkVisibility()), place = stops.indexOf(here());
   stops[place < 0 && by < 0 ? stops.length - 1 : Math.min(place + by, stops.length - 1)]?.focus();
 }
-
 const acts = {
   j: () => step(1),
   k: () => step(-1),

@@ -1,5 +1,5 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
-const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, ASKING_MS = 1_000;
+const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, LONG_MS = 15 * 60_000, ASKING_MS = 1_000;
 
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
@@ -21,7 +21,6 @@ document.addEventListener("DOMContentLoaded", () => {
     if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");
   });
   setInterval(tick, 1_000);
-
   function hear({ id, event, data }) {
     heardAt = Date.now();
     if (id) region.dataset.position = id;
@@ -32,15 +31,17 @@ document.addEventListener("DOMContentLoaded", () => {
     else document.dispatchEvent(new Event("visibilitychange")); // opened unseen: now htmx lets go of it
     tick();
   }
-
   function tick() {
-    for (const one of sessions) one.toggleAttribute("data-quiet", Date.now() - (signs.get(one) ?? lastSign(one)) >= QUIET_MS);
+    for (const one of sessions) {
+      const at = signs.get(one) ?? lastSign(one), silence = Date.now() - at;
+      if (silence < QUIET_MS) delete one.dataset.quiet; else one.dataset.quiet = silence < LONG_MS ? "new" : "long";
+      for (const sign of one.querySelectorAll("[data-sign]")) sign.dateTime = `${new Date(at).toISOString().slice(0, 19)}Z`;
+    }
     if (document.hidden || Date.now() - heardAt < DEAD_MS) return;
     lose();
     heardAt = Date.now();
     connection?.reader?.cancel(); // half open: htmx connects anew
   }
-
   function show(state, text = state) {
     if (region.dataset.live === state && shown === text) return;
     [region.dataset.live, shown] = [state, text];

@@ -5,10 +5,9 @@ const states = () => new Map([...document.querySelectorAll("[data-watch]")].map(
 const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
 let known = new Map();
 function tell(session) { // under a tag that is the same in every tab: once
-  const [name, body] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
-  new Notification(name, { body, tag: `${name} ${session.querySelector("time").dateTime}` });
+  const [name, state] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
+  new Notification(name, { body: session.dataset.told || state, tag: `${name} ${session.querySelector("time").dateTime}` });
 }
-
 document.addEventListener("DOMContentLoaded", () => {
   known = states();
   const button = document.querySelector("[data-notify]");
@@ -23,10 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 });
 document.addEventListener("htmx:sse:after:message", () => {
-  document.title = document.querySelector("[data-tab]")?.dataset.tab || document.title;
-  const before = known;
-  known = states();
+  const mark = document.querySelector("[data-quiet] :is([data-session-state=working], [data-session-state=quiet])") ? "… " : "";
+  document.title = document.querySelector("[data-tab]")?.dataset.tab.replace(/^(… )?/, mark) || document.title;
+  const before = known, now = (known = states());
   if (!window.Notification || !leave()) return;
-  for (const [session, state] of known)
+  for (const [session, state] of now)
     if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !isMuted(session)) tell(session);
 });

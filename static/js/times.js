@@ -7,12 +7,10 @@ const formats = {
   second: new Intl.DateTimeFormat(lang, { ...clock, second: "2-digit" }),
   ago: new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" }),
 };
-const told = new WeakMap(), OLD_MS = 10 * 60_000; // of a running turn's plan
+const told = new WeakMap(), OLD_MS = 10 * 60_000, HOUR_MS = 60 * 60_000; // of a running turn's plan
 const steps = [["second", 1_000, 60], ["minute", 60_000, 60], ["hour", 3_600_000, 24], ["day", 86_400_000, 30]];
-
 function age(time) {
-  const passed = Math.max(0, Date.now() - time);
-  const step = steps.find(([, size, count]) => passed < size * count);
+  const passed = Math.max(0, Date.now() - time), step = steps.find(([, size, count]) => passed < size * count);
   return !step ? formats.day.format(time) : formats.ago.format(step[0] === "second" ? 0 : -Math.floor(passed / step[1]), step[0]);
 }
 function text(element) {
@@ -28,7 +26,9 @@ function localise() {
     const said = text(element);
     if (element.textContent !== said) element.textContent = said;
     told.set(element, element.dateTime + said);
-    element.toggleAttribute("data-old", Date.now() - Date.parse(element.dateTime) > OLD_MS);
+    const passed = Date.now() - Date.parse(element.dateTime), strip = element.closest("[data-live] [data-ageing]");
+    element.toggleAttribute("data-old", passed > OLD_MS);
+    if (strip && element.matches(".strip-ago") && passed >= HOUR_MS && strip.dataset.caution !== "stale") strip.dataset.caution = passed < 3 * HOUR_MS ? "aging" : "stale";
   }
 }
 

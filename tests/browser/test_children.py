@@ -85,7 +85,7 @@ def test_the_list_stays_as_the_reader_left_it(page: Page, shared_panel: Panel) -
     assert listed.evaluate("list => list.open")
 
 
-def test_a_child_at_work_does_not_make_a_parent_that_has_ended_look_silent(page: Page, shared_panel: Panel) -> None:
+def test_a_child_at_work_is_a_sign_of_a_parent_that_has_ended(page: Page, shared_panel: Panel) -> None:
     boss, kid = new_session(), new_session()
     ended = [{"type": "turn/start", "data": {"turn": 1}}]
     ended.append({"type": "turn/end", "data": {"turn": 1, "reason": {"kind": "completed"}}})
@@ -94,7 +94,7 @@ def test_a_child_at_work_does_not_make_a_parent_that_has_ended_look_silent(page:
     shared_panel.append(kid, start, {"type": "turn/start", "data": {"turn": 1}})
     page.goto(f"{shared_panel.url}/sessions/{boss}")
     wait_live(page)
-    assert page.locator("#live").get_attribute("data-quiet") is not None
+    assert page.locator("#live").get_attribute("data-quiet") is None
     expect(page.locator("#children .state-dot")).to_have_attribute("data-state", "working")
     expect(page.locator("[data-field=quiet]")).not_to_be_visible()
 

@@ -37,7 +37,7 @@ def test_a_burst_is_one_message_and_what_changes_nothing_is_none(
     page.wait_for_timeout(PAUSE_MS + 500)
     assert [heard(one) for one in pages] == [[], []]  # silent on arrival
     for number in range(10):
-        shared_panel.write(session, todos(f"a=c b=i c{number}=p"))
+        shared_panel.write(session, todos("a=c b=i c=p" if number % 2 else "a=c c=p b=i"))
         page.wait_for_timeout(500)
     for one in pages:
         one.wait_for_function("() => window.heard.length")

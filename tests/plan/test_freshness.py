@@ -2,7 +2,21 @@
 
 from hypothesis import given
 
-from planstrip.events import EndReason, Entry, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.events import (
+    EndReason,
+    Entry,
+    Event,
+    SessionEnd,
+    SessionRewind,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnStart,
+    ViewerRestore,
+    ViewerRetire,
+)
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.view import stand
 from tests.logs import entries, log, logs
@@ -69,6 +83,39 @@ def test_a_plan_of_an_interrupted_turn_is_marked_until_it_is_written_again() -> 
     assert told("T+ > W[a=i] > T! > T+").is_cut
     assert told("T+ > W[a=i] > T+").is_cut  # another turn began without an end of the first
     assert not told("T+ > W[a=i] > T! > T+ > W[a=c,b=i]").is_cut
+
+
+def test_the_hours_of_work_since_the_write_count_too() -> None:
+    hour = 3_600_000
+    assert [Freshness().caution_after(age) for age in (hour - 1, hour, 3 * hour)] == ["fresh", "aging", "stale"]
+
+
+def test_what_a_person_sets_aside_and_brings_back_is_as_old_as_it_was() -> None:
+    turn: list[Event] = [TurnStart(1), write(), TurnEnd(1, EndReason("aborted")), TurnStart(2), *calls(80)]
+    aside: list[Event] = [ViewerRetire(), *calls(5), TurnStart(3), *calls(5)]
+    back = ViewerRestore(write().todos)
+    restored = stand(entries([*turn, *aside, back]))
+    assert restored.freshness == Freshness(turns=2, calls=90, is_cut=True)
+    assert restored.freshness.caution == "stale"
+    assert restored.written_at == 2_000
+    assert stand(entries([*turn, ViewerRetire(), TodoWrite(()), write()])).freshness == Freshness()
+
+
+def test_a_rewind_makes_nothing_fresh() -> None:
+    old: list[Event] = [write(), TurnStart(2), *calls(20)]
+    same = stand(entries([*old, SessionRewind(1, write().todos)]))
+    assert (same.freshness.turns, same.freshness.calls) == (1, 20)
+    newer = TodoWrite((Todo("b", "in_progress"),))
+    rewound: list[Event] = [*old, newer, SessionRewind(1, write().todos)]
+    assert stand(entries(rewound)).written_at == 1_000
+    assert stand(entries([*rewound, newer, SessionRewind(len(rewound), write().todos)])).written_at == 1_000
+    assert stand(entries([*rewound, ViewerRetire(), ViewerRestore(write().todos)])).written_at == 1_000
+
+
+def test_a_session_that_ends_within_a_turn_cuts_it() -> None:
+    standing = stand(entries([TurnStart(1), write(), SessionEnd()]))
+    assert (standing.condition, standing.is_moving, standing.freshness.is_cut) == ("interrupted", False, True)
+    assert stand(entries([TurnStart(1), write(), TurnEnd(1, EndReason("completed")), SessionEnd()])).condition == "open"
 
 
 @given(logs)

@@ -40,9 +40,19 @@ def test_each_past_plan_has_its_outcome(notation: str, outcomes: list[str]) -> N
 def test_a_past_plan_can_be_looked_up_where_it_stood_last() -> None:
     """R061."""
     past = plans("T+ > W[a=i,b=p] > W[a=c,b=c] > T- > T+ > W[c=i]").past[0]
-    assert (past.first, past.last, past.began, past.ended) == (2, 4, 2_000, 5_000)
+    assert (past.first, past.last, past.began, past.ended) == (2, 4, 2_000, 3_000)
     assert stand(log("T+ > W[a=i,b=p] > W[a=c,b=c] > T-")).counts == past.counts
     assert plans("T+ > W[a=c] > T+ > W[c=i]").number == 2
+
+
+def test_a_finished_plan_ended_with_its_last_write_and_is_told_with_all_that_it_held() -> None:
+    """Six were finished and then left out, one was dropped while open: a list that forgets is no smaller plan."""
+    past = plans("T+ > W[a=c,b=c,x=i,y=p] > W[b=c,y=p] > W[b=c,c=i] > W[c=c,d=c] > T- > T+ > W[z=i]").past[0]
+    assert (past.counts.completed, past.dropped, past.ended) == (4, 2, 5_000)
+    returned = plans("W[a=c,b=i] > W[b=i] > W[a=c,b=c] > T+").past[0]
+    assert (returned.counts.completed, returned.dropped) == (2, 0)
+    renamed = plans("W[read the code=c,b=i] > W[Read the code!=c,b=c] > T+").past[0]
+    assert renamed.counts.completed == 2
 
 
 def test_a_retired_plan_that_is_restored_is_the_same_plan() -> None:

@@ -7,6 +7,7 @@ from planstrip.events import (
     EndReason,
     Entry,
     Event,
+    SessionEnd,
     SessionRewind,
     Todo,
     TodoWrite,
@@ -96,6 +97,12 @@ def test_a_row_runs_until_its_result() -> None:
 def test_a_row_without_a_result_is_stopped_by_its_turns_end_and_by_the_next_turn() -> None:
     assert states([TurnStart(1), call(), TurnEnd(1, EndReason("aborted"))]) == ["stopped"]
     assert states([TurnStart(1), call(), TurnStart(2)]) == ["stopped"]
+
+
+def test_the_end_of_a_session_stops_its_rows_and_interrupts_its_turn() -> None:
+    ended: list[Event] = [TurnStart(1), call(), SessionEnd()]
+    assert states(ended) == ["stopped"]
+    assert [(turn.is_open, turn.is_interrupted) for turn in fold(entries(ended)).turns] == [(False, True)]
 
 
 def test_a_session_without_turns_has_running_rows_too() -> None:

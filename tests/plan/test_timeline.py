@@ -11,6 +11,7 @@ from planstrip.events import (
     Entry,
     Event,
     Omitted,
+    SessionEnd,
     SessionRewind,
     Todo,
     TodoWrite,
@@ -279,6 +280,14 @@ def test_what_comes_later_changes_nothing_of_the_past(entries: list[Entry], data
         opened = now.spans[len(was.spans) - 1]
         assert (was.spans[-1].kind, was.spans[-1].start) == (opened.kind, opened.start)
     assert after.rests[: len(before.rests)] == before.rests
+
+
+def test_nothing_is_worked_on_after_the_end_of_a_session() -> None:
+    written = TodoWrite((Todo("a", "in_progress"),))
+    events: list[Event] = [TurnStart(1), written, SessionEnd(), TurnStart(2)]
+    told = [Entry(position, position * MINUTE_MS, event) for position, event in enumerate(events, 1)]
+    spans = timeline(told, 9 * MINUTE_MS).lanes[0].spans
+    assert [(span.kind, span.start // MINUTE_MS) for span in spans] == [("working", 2), ("paused", 3), ("working", 4)]
 
 
 @given(anytime)

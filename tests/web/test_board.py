@@ -138,6 +138,49 @@ def test_a_child_that_matches_stands_for_itself(panel: Panel) -> None:
     assert shown(panel, state="working") == ["child"]
 
 
+def test_a_session_comes_where_the_neediest_of_its_agents_belongs(panel: Panel) -> None:
+    put(panel, "cut", "interrupted", 1_000)
+    put(panel, "boss", "working", 60_000)
+    put(panel, "kid", "working", 30_000, parent="boss")
+    put(panel, "grandkid", "waiting", 20_000, parent="kid")
+    assert shown(panel) == ["boss", "cut"]
+    text = panel.client.get("/").text
+    assert 'data-session-state="waiting" data-told="1 agent waits for you"' in text
+    assert read(panel).states == (("waiting", 1), ("interrupted", 1), ("working", 2))
+
+
+def test_who_delegates_is_not_silent_while_the_agent_works(panel: Panel) -> None:
+    put(panel, "boss", "quiet", 12 * 60_000)
+    put(panel, "kid", "working", 11 * 60_000, parent="boss")
+    assert [family.session.state for family in read(panel).families] == ["quiet"]
+    panel.append("kid", event("tool/call", call_id="c", name="bash", arguments=""))
+    assert [family.session.state for family in read(panel).families] == ["working"]
+    assert read(panel).states == (("working", 2),)
+    assert shown(panel, state="quiet") == []
+    listed = panel.client.get("/api/sessions?state=working").json()["sessions"]
+    assert {session["id"]: session["state"] for session in listed} == {"boss": "working", "kid": "working"}
+
+
+def test_what_its_parent_went_on_without_is_counted_no_more(panel: Panel) -> None:
+    put(panel, "boss", "working", 60_000)
+    put(panel, "cut", "interrupted", 50_000, parent="boss")
+    put(panel, "asks", "waiting", 40_000, parent="boss")
+    put(panel, "silent", "quiet", parent="boss")
+    assert dict(read(panel).states) == {"waiting": 1, "interrupted": 1, "working": 1}  # one was silent before its turn
+    panel.append("boss", event("turn/end", 1_000, turn=1, reason={"kind": "completed"}), event(TURN, turn=2))
+    assert dict(read(panel).states) == {"working": 1}
+    assert [shown(panel, state=state) for state in ("waiting", "interrupted", "quiet")] == [[], [], []]
+    assert "planstrip" in panel.client.get("/").text
+
+
+def test_a_long_silence_is_told_with_its_beginning(panel: Panel) -> None:
+    put(panel, "new", "quiet")
+    put(panel, "long", "quiet", 3 * QUIET_AFTER_MS)
+    text = panel.client.get("/").text
+    assert (text.count("no sign for 5 min</span>"), text.count("no sign since <time")) == (1, 1)
+    assert 'data-tab="2 silent · planstrip"' in text
+
+
 # Search and filters
 
 

@@ -70,7 +70,7 @@ def test_the_page_lists_its_children_and_their_row_shows_how_far_they_are(shared
     text = page(shared_panel, boss)
     assert "1 agent, 1 running" in words(region(text, "children"))
     told = line(text, f"row-{row}-children")
-    assert told == "Survey A working: 1/3 completed · y +1"
+    assert told == "Survey A working 1/3 completed · y +1"
     assert f'href="/sessions/{kid}?lang=en"' in text
     chinese = page(shared_panel, boss, "zh")
     assert "1 个智能体，1 个运行中" in words(region(chinese, "children"))

@@ -92,7 +92,7 @@ def test_the_summary_says_how_parallel_the_work_was() -> None:
     ("content", "told"),
     [
         ("a", "worked 2 min, finished, reopened 1 time"),
-        ("b", "worked 4 min 30 s, in progress"),
+        ("b", "worked 4 min, in progress"),
         ("c", "dropped"),
         ("d", "waiting"),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planstrip.web.durations import about, duration
+from planstrip.web.durations import about, duration, took
 from planstrip.web.languages import translations
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -40,3 +40,19 @@ def test_about_how_long_has_one_unit(ms: int, words: str) -> None:
 
 def test_chinese_has_its_own_units() -> None:
     assert duration(2 * HOUR + 5 * MINUTE, translations("zh")) == "2 小时 5 分"
+
+
+@pytest.mark.parametrize(
+    ("ms", "is_going", "words"),
+    [
+        (0, True, "< 1 min"),
+        (59 * SECOND, True, "< 1 min"),
+        (175 * SECOND, True, "2 min"),
+        (61 * MINUTE + 59 * SECOND, True, "1 h 1 min"),
+        (175 * SECOND, False, "2 min 55 s"),
+        (999, False, None),
+    ],
+)
+def test_what_goes_on_is_told_in_whole_minutes(ms: int, is_going: bool, words: str | None) -> None:
+    """It is told anew once a minute: seconds would be of another time."""
+    assert took(ms, is_going, translations("en")) == words

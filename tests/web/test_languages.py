@@ -42,6 +42,7 @@ TECHNICAL: Final = {
     "curl",
     "embed",
     "id",
+    "rows",
     "session",
     "settings.json",
     "state",

@@ -8,6 +8,7 @@ import pytest
 from planstrip.events import (
     EndReason,
     Event,
+    SessionEnd,
     Todo,
     TodoWrite,
     ToolCall,
@@ -16,9 +17,11 @@ from planstrip.events import (
     TurnStart,
     TurnWait,
     Unknown,
+    ViewerRestore,
+    ViewerRetire,
 )
 from planstrip.plan.view import View, advance
-from planstrip.web import strip_labels
+from planstrip.web import certainty_labels, strip_labels
 from planstrip.web.languages import translations
 from tests.logs import entries
 from tests.running import Panel, new_session, todos
@@ -34,7 +37,8 @@ def view(*events: Event) -> View:
 
 
 def notes(*events: Event, tr: NullTranslations = EN) -> list[str]:
-    return [note.text for note in strip_labels.notes(view(*events).standing, tr)]
+    strip = strip_labels.strip(view(*events), tr)
+    return [note.text for note in strip.notes] if strip else []
 
 
 def calls(count: int) -> list[Event]:
@@ -103,25 +107,75 @@ def test_a_plan_is_said_in_a_line(plan: str, en: str, zh: str) -> None:
         assert strip.said == expected
 
 
+def test_what_was_worked_on_is_not_said_to_be_worked_on_now() -> None:
+    """Interrupted, ended, silent: nothing is known to run; and what was dropped or refused is said too."""
+
+    def said(*events: Event, is_unsure: bool = False) -> str | None:
+        strip = strip_labels.strip(view(TurnStart(1), OPEN, *events), EN)
+        assert strip is not None
+        return strip.said_unsure if is_unsure else strip.said
+
+    assert said(CUT) == "1 of 3 completed; turn interrupted; was at: b"
+    assert said(ENDED) == "1 of 3 completed; turn ended; was at: b"
+    assert said(is_unsure=True) == "1 of 3 completed; no sign for 5 min; was at: b"
+    assert said(CUT, is_unsure=True) is None
+    less = TodoWrite((Todo("b", "in_progress"),))
+    assert said(less, *REFUSED) == "0 of 1 completed; now: b; 1 dropped; a write was refused"
+
+
+def test_a_plan_grows_less_certain_by_the_hour_while_its_agent_may_be_at_work() -> None:
+    hour = 3_600_000
+
+    def told(age_ms: int, *events: Event) -> tuple[str, list[str]]:
+        strip = strip_labels.strip(view(TurnStart(1), OPEN, *events), EN, now=2_000 + age_ms)
+        assert strip is not None
+        return strip.caution, [note.text for note in strip.notes]
+
+    assert told(hour - 1) == ("fresh", [])
+    assert told(hour) == ("aging", [])
+    assert told(3 * hour) == ("stale", ["may be out of date"])
+    assert told(3 * hour, TurnWait(1, "permission")) == ("fresh", ["waits for permission"])
+    assert told(3 * hour, ENDED) == ("fresh", ["turn ended with 2 open"])
+    all_done = TodoWrite(tuple(Todo(todo.content, "completed") for todo in OPEN.todos))
+    assert told(3 * hour, all_done) == ("fresh", [])
+
+
+def test_a_plan_that_was_retired_and_brought_back_is_as_old_as_its_write() -> None:
+    events: list[Event] = [TurnStart(1), OPEN, CUT, TurnStart(2), *calls(45), TurnStart(3), *calls(45)]
+    before = strip_labels.strip(view(*events), EN)
+    after = strip_labels.strip(view(*events, ViewerRetire(), ViewerRestore(OPEN.todos)), EN)
+    assert before is not None
+    assert after is not None
+    assert (after.since, after.caution, after.notes) == (before.since, before.caution, before.notes)
+    assert after.since == "1970-01-01T00:00:02Z"
+
+
 def test_who_waits_for_a_person_says_so_and_a_long_name_is_cut() -> None:
     long = TodoWrite((Todo("x\n" + "y" * 20_000, "in_progress"),))
     strip = strip_labels.strip(view(TurnStart(1), long, TurnWait(1, "permission")), EN)
     assert strip is not None
-    assert strip.said == f"0 of 1 completed; now: x {'y' * 117}…; waits for you"
+    assert strip.said == f"0 of 1 completed; was at: x {'y' * 117}…; waits for you"
 
 
 def test_the_turns_state_is_told_apart_from_the_plans() -> None:
     """R016, R018, R019."""
 
     def turn(*events: Event) -> str | None:
-        note = strip_labels.turn_note(view(*events).standing, EN)
+        note = certainty_labels.turn_note(view(*events).standing, EN)
         return note.text if note else None
 
     assert turn(OPEN) is None
     assert turn(TurnStart(1), OPEN) == "turn running"
-    assert turn(TurnStart(1), OPEN, TurnWait(1, "permission")) == "waits for you"
-    assert turn(TurnStart(1), OPEN, ENDED) == "turn ended"
-    assert turn(TurnStart(1), OPEN, CUT) == "turn interrupted"
+    assert turn(TurnStart(1), OPEN, TurnWait(1, "")) == "waits for you"
+    assert turn(TurnStart(1), TodoWrite((Todo("a", "completed"),)), ENDED) == "turn ended"
+    told_in_a_note: list[tuple[Event, str]] = [
+        (TurnWait(1, "permission"), "waits for permission"),
+        (ENDED, "turn ended with 2 open"),
+        (CUT, "turn interrupted"),
+        (SessionEnd(), "turn interrupted"),
+    ]
+    for event, note in told_in_a_note:
+        assert (turn(TurnStart(1), OPEN, event), notes(TurnStart(1), OPEN, event)) == (None, [note])
 
 
 def test_each_todo_leads_to_the_row_where_its_status_last_changed() -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from planstrip.plan.outline import State
@@ -12,6 +12,7 @@ from planstrip.plan.todos import Counts
 from planstrip.plan.tools import TASK_WORDS, is_delegating
 
 MAX_CHILDREN: Final = 100  # the newest of a session, for its page
+HEARD_STEP_MS: Final = 10_000  # what a page is told of its children's signs: not each of them
 MAX_LINKS: Final = 200  # rows that a live view remembers, also once they have slid out of its window
 
 
@@ -19,7 +20,8 @@ MAX_LINKS: Final = 200  # rows that a live view remembers, also once they have s
 class Child:
     """`active` is the first to-do in progress; `started_at` the first event's time, ms, UTC.
 
-    `call` is the parent's call id, where the child's own `session/start` says so as `parent_call`.
+    `call` is the parent's call id, where the child's own `session/start` says so as `parent_call`. `is_past`: its
+    parent has gone on without it.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Child:
     active: str | None
     started_at: int
     call: str | None = None
+    is_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Line:
 class Family:
     """What a page shows of other sessions. `serial` counts the changes that a live view has seen.
 
-    `lines`: a delegating row's position -> its children; a row that has lost them keeps an empty line.
+    `lines`: a delegating row's position -> its children; a row that has lost them keeps an empty line. `heard_at` is
+    the last sign of a child that runs: ms, UTC, 0 for none.
     """
 
     children: tuple[Child, ...] = ()
@@ -51,6 +55,16 @@ class Family:
     parent_title: str | None = None
     lines: Mapping[int, Line] = field(default_factory=dict)
     serial: int = 0
+    heard_at: int = 0
+
+    @property
+    def present(self) -> tuple[Child, ...]:
+        return tuple(child for child in self.children if not child.is_past)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a child waits for a person."""
+        return any(child.state == "waiting" for child in self.present)
 
     def of(self, position: int) -> tuple[Child, ...]:
         line = self.lines.get(position)
@@ -61,7 +75,10 @@ Rule: TypeAlias = Callable[[Row, Child], bool]
 
 
 def succeed(old: Family, new: Family, rows: Iterable[Row]) -> Family:
-    """The family after `old`, with its children linked to the rows; the very same object when nothing has changed."""
+    """The family after `old`, with its children linked to the rows; the very same object when nothing has changed.
+
+    Its serial rises with what a page shows of it, and not with a sign alone.
+    """
     rows = [row for row in rows if is_delegating(row.call)]
     by_id = {child.id: child for child in new.children}
     held = {position: [child.id for child in line.children] for position, line in old.lines.items()}
@@ -73,8 +90,9 @@ def succeed(old: Family, new: Family, rows: Iterable[Row]) -> Family:
         before = old.lines.get(position)
         lines[position] = before if before and before.children == line.children else line
     if (new.children, new.parent, new.parent_title, lines) == (old.children, old.parent, old.parent_title, old.lines):
-        return old
-    return Family(new.children, new.parent, new.parent_title, lines, serial)
+        is_heard = new.heard_at < old.heard_at or new.heard_at >= old.heard_at + HEARD_STEP_MS
+        return replace(old, heard_at=new.heard_at) if is_heard else old
+    return Family(new.children, new.parent, new.parent_title, lines, serial, new.heard_at)
 
 
 def link(

@@ -4,14 +4,30 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from planstrip.events import Entry, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.events import (
+    Entry,
+    Event,
+    SessionEnd,
+    SessionRewind,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnStart,
+    ViewerRestore,
+    ViewerRetire,
+)
 from planstrip.plan.fold import Plan
 from planstrip.plan.tools import is_plan_call
 
 Caution: TypeAlias = Literal["fresh", "aging", "stale"]
+Writes: TypeAlias = tuple[tuple[int, int], ...]
 
 CALL_STEPS: Final[tuple[int, ...]] = tuple(10 * 2**power for power in range(60))  # a strip does not tick with each
 MAX_ASKED: Final = 8
+MAX_WRITES: Final = 50  # a rewind beyond them is told as old as the oldest of them
+AGING_MS: Final = 60 * 60_000
+STALE_MS: Final = 3 * AGING_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +35,8 @@ class Freshness:
     """Since the last accepted write: `turns` that began, `calls` of tools.
 
     `is_refused`: a plan call of this turn was not accepted. `is_cut`: a turn was interrupted, the write's own or a
-    later one. `asked` are the ids of plan calls without their result.
+    later one. `asked` are the ids of plan calls without their result. `is_aside`: a person retired the plan, which goes
+    on to age, since it may be brought back.
     """
 
     turns: int = 0
@@ -27,6 +44,7 @@ class Freshness:
     is_refused: bool = False
     is_cut: bool = False
     asked: tuple[str, ...] = ()
+    is_aside: bool = False
 
     @property
     def step(self) -> int:
@@ -40,13 +58,17 @@ class Freshness:
 
     def counting(self, calls: int) -> "Freshness":
         """As `replace` would, in a third of its time."""
-        return Freshness(self.turns, self.calls + calls, self.is_refused, self.is_cut, self.asked)
+        return Freshness(self.turns, self.calls + calls, self.is_refused, self.is_cut, self.asked, self.is_aside)
 
     @property
     def caution(self) -> Caution:
-        if self.turns >= 3 or self.calls >= 80:
+        return self.caution_after(0)
+
+    def caution_after(self, worked_ms: int) -> Caution:
+        """`worked_ms`: how long the agent may have worked since it wrote the plan."""
+        if self.turns >= 3 or self.calls >= 80 or worked_ms >= STALE_MS:
             return "stale"
-        return "aging" if self.turns or self.calls >= 20 else "fresh"
+        return "aging" if self.turns or self.calls >= 20 or worked_ms >= AGING_MS else "fresh"
 
     @property
     def told(self) -> tuple[int, int, bool, bool]:
@@ -60,29 +82,53 @@ def step(old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, 
     `was_open`: a turn ran until then.
     """
     event = entry.event
-    if after is not before:
-        return Freshness(asked=old.asked)
+    if after is not before or (old.is_aside and isinstance(event, TodoWrite)):
+        return _set(old, before, after, event)
     if isinstance(event, ToolCall):
-        return _called(old, event, 0 if after is None else 1)
+        return _called(old, event, 1 if after is not None or old.is_aside else 0)
     if isinstance(event, ToolResult):
         return _answered(old, event)
-    if after is None:
+    if after is None and not old.is_aside:
         return old
     if isinstance(event, TurnStart):
         return replace(old, turns=old.turns + 1, is_refused=False, is_cut=old.is_cut or was_open)
-    if isinstance(event, TurnEnd) and event.reason.kind != "completed" and was_open:
-        return replace(old, is_cut=True)
-    return old
+    is_cut = isinstance(event, SessionEnd) or (isinstance(event, TurnEnd) and event.reason.kind != "completed")
+    return replace(old, is_cut=True) if is_cut and was_open else old
+
+
+def _set(old: Freshness, before: Plan | None, after: Plan | None, event: Event) -> Freshness:
+    """Only what the agent writes is fresh: what a person or a rewind brings back has aged meanwhile."""
+    if isinstance(event, ViewerRetire):
+        return replace(old, is_aside=True)
+    if isinstance(event, ViewerRestore) and old.is_aside:
+        return replace(old, is_aside=False)
+    if isinstance(event, SessionRewind) and before and after and before.position <= event.to_position:
+        return old
+    return Freshness(asked=old.asked)
+
+
+def written(old: Writes, entry: Entry) -> Writes:
+    """The writes after an event: a list that a person or a rewind brings back is as old as its write."""
+    match entry.event:
+        case TodoWrite():
+            time = entry.time
+        case ViewerRestore():
+            time = old[-1][1] if old else entry.time
+        case SessionRewind(to_position=to):
+            time = next((time for position, time in reversed(old) if position <= to), old[0][1] if old else entry.time)
+        case _:
+            return old
+    return (*old, (entry.position, time))[-MAX_WRITES:]
 
 
 def _called(old: Freshness, call: ToolCall, counted: int) -> Freshness:
     """Without a plan there is nothing that its age could be told by."""
     asked = (*old.asked, call.call_id)[-MAX_ASKED:] if is_plan_call(call.name) else old.asked
-    return Freshness(old.turns, old.calls + counted, old.is_refused, old.is_cut, asked)
+    return Freshness(old.turns, old.calls + counted, old.is_refused, old.is_cut, asked, old.is_aside)
 
 
 def _answered(old: Freshness, result: ToolResult) -> Freshness:
     if result.call_id not in old.asked:
         return old
     asked = tuple(call_id for call_id in old.asked if call_id != result.call_id)
-    return Freshness(old.turns, old.calls, old.is_refused or result.is_error, old.is_cut, asked)
+    return Freshness(old.turns, old.calls, old.is_refused or result.is_error, old.is_cut, asked, old.is_aside)

@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from planstrip.events import (
     Entry,
+    SessionEnd,
     SessionStart,
     SessionTitle,
     TurnEnd,
@@ -20,6 +21,7 @@ Condition: TypeAlias = Literal["waiting", "running", "interrupted", "open", "don
 State: TypeAlias = Literal["waiting", "working", "quiet", "interrupted", "open", "done", "none"]
 
 QUIET_AFTER_MS: Final = 5 * 60_000
+LONG_SILENCE_MS: Final = 3 * QUIET_AFTER_MS  # then the words of its beginning are no longer true
 MAX_LABEL_CHARS: Final = 200
 
 
@@ -59,6 +61,8 @@ def step(outline: Outline, entry: Entry) -> Outline:
         case TurnResume():
             # also after what looked like the turn's end and was none: some agents' files tell no end
             return replace(outline, waits_for=None, turn="open" if outline.turn == "completed" else outline.turn)
+        case SessionEnd() if outline.turn == "open" or outline.waits_for is not None:
+            return replace(outline, turn="interrupted", waits_for=None)
         case SessionStart() as start:
             return replace(  # a later one fills in what is missing
                 outline,

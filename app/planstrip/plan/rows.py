@@ -5,7 +5,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from planstrip.events import Entry, SessionRewind, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnResume, TurnStart
+from planstrip.events import (
+    Entry,
+    SessionEnd,
+    SessionRewind,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnResume,
+    TurnStart,
+)
 from planstrip.plan import fold as plan_fold
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import first_line
@@ -145,6 +155,8 @@ class Builder:
             self._open(Turn(entry.position, entry.position, entry.time, event.turn, prompt))
         elif isinstance(event, TurnEnd):
             self._end(entry, is_interrupted=event.reason.kind != "completed")
+        elif isinstance(event, SessionEnd):
+            self._end(entry, is_interrupted=True)
         elif isinstance(event, TurnResume):
             self._resume(entry)
         elif isinstance(event, SessionRewind):

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 from planstrip.events import (
     Entry,
     Omitted,
+    SessionEnd,
     SessionRewind,
     Status,
     Todo,
@@ -148,6 +149,8 @@ class _Builder:
                 self._start_turn(entry.position, time)
             case TurnEnd():
                 self._end_turn(time, is_interrupted=event.reason.kind != "completed")
+            case SessionEnd() if self.turn == "open":
+                self._end_turn(time, is_interrupted=True)
             case TurnWait():
                 self.is_waiting = True
                 self._settle(time)

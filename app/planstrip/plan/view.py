@@ -13,7 +13,7 @@ from planstrip.plan import rows as rows_fold
 from planstrip.plan import unlisted as unlisted_fold
 from planstrip.plan.children import Family
 from planstrip.plan.fold import Plan
-from planstrip.plan.freshness import Freshness
+from planstrip.plan.freshness import Freshness, Writes
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.plans import Plans
 from planstrip.plan.rows import Window
@@ -38,6 +38,8 @@ class Standing:
     `condition_since` is the time of the event that brought the condition about (ms, UTC; 0 while none did).
     `timeline_changed` is that of the timeline, `timeline_until` the time up to which work is counted: that of a tool
     call or result in `PULSE_MS` at most, so that not every one of them draws it again.
+    `turn_since` is when a turn began or ended last (ms, UTC; 0 before any). `writes` are the newest events that set the
+    list, each with the time at which the agent wrote it.
     """
 
     position: int = 0
@@ -53,6 +55,13 @@ class Standing:
     plans: Plans = field(default_factory=Plans)
     timeline_changed: int = 0
     timeline_until: int = 0
+    turn_since: int = 0
+    writes: Writes = ()
+
+    @property
+    def written_at(self) -> int:
+        """When the agent wrote the plan that stands: ms, UTC, 0 before any."""
+        return self.writes[-1][1] if self.writes else 0
 
     @property
     def counts(self) -> Counts:
@@ -130,12 +139,16 @@ def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: Entry 
         old.plans,
         old.timeline_changed,
         old.timeline_until,
+        old.turn_since,
+        old.writes,
     )
 
 
 def _counted(standing: Standing, calls: int) -> Freshness:
     """Without a plan there is nothing that its age could be told by."""
-    return standing.freshness.counting(calls) if calls and standing.plan is not None else standing.freshness
+    if not calls or (standing.plan is None and not standing.freshness.is_aside):
+        return standing.freshness
+    return standing.freshness.counting(calls)
 
 
 def _row_step(old: Standing, calls: int, entry: Entry) -> Standing:
@@ -153,14 +166,15 @@ def _step(old: Standing, entry: Entry) -> Standing:
     outline = outline_fold.step(old.outline, entry)
     unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
     freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=old.outline.turn == "open")
-    plans = plans_fold.step(old.plans, old.plan, plan, entry, is_cut=old.freshness.is_cut)
+    plans = plans_fold.step(old.plans, old.plan, plan, entry, unlisted, is_cut=old.freshness.is_cut)
     is_written, is_led = plan is not old.plan, outline is not old.outline
     if not (is_written or is_led or unlisted is not old.unlisted or freshness is not old.freshness):
         return old if plans is old.plans else replace(old, plans=plans, strip_changed=entry.position)
     before, after = old.condition, outline_fold.condition(outline, plan.counts if plan else Counts())
     moves_strip = is_written or unlisted is not old.unlisted or plans is not old.plans
     moves_strip = moves_strip or (plan is not None and _told(outline, freshness) != _told(old.outline, old.freshness))
-    is_drawn = is_written or isinstance(entry.event, TurnStart) or _turn(outline) != _turn(old.outline)
+    is_turned = isinstance(entry.event, TurnStart) or outline.turn != old.outline.turn
+    is_drawn = is_written or is_turned or _turn(outline) != _turn(old.outline)
     return Standing(  # as `dataclasses.replace` would, in a quarter of its time
         old.position,
         old.updated_at,
@@ -175,6 +189,8 @@ def _step(old: Standing, entry: Entry) -> Standing:
         plans=plans,
         timeline_changed=entry.position if is_drawn else old.timeline_changed,
         timeline_until=entry.time if is_drawn else old.timeline_until,
+        turn_since=entry.time if is_turned else old.turn_since,
+        writes=freshness_fold.written(old.writes, entry),
     )
 
 
@@ -205,6 +221,11 @@ class View:
         standing = self.standing
         shown = standing.strip_changed, standing.head_changed, standing.timeline_changed
         return max(*shown, self.window.changed)
+
+    @property
+    def heard_at(self) -> int:
+        """The last sign of the session, or of an agent that works for it: ms, UTC."""
+        return max(self.standing.updated_at, self.family.heard_at)
 
 
 def advance(view: View, entries: Iterable[Entry]) -> View:

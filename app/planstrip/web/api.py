@@ -156,7 +156,7 @@ def beyond_head(at: int, session: str, head: int) -> Said:
 
 def _listed(session: Listed) -> dict[str, object]:
     shown = asdict(session)
-    for name in ("active", "is_outdated"):
+    for name in ("active", "is_outdated", "turn_since", "is_long_silent", "is_past"):
         del shown[name]
     return shown
 

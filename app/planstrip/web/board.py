@@ -3,13 +3,14 @@
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, func, not_, or_, select
 
 from planstrip.errors import Invalid
+from planstrip.families import MAX_DEPTH, Above, above, is_past, past
 from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, State
 from planstrip.plan.todos import Problem
@@ -22,7 +23,7 @@ ROWS: Final = 50
 URGENT_MS: Final = 60 * 60_000
 RECENT_MS: Final = 24 * 60 * 60_000  # who has been as they are for longer needs nobody now
 MAX_CHILDREN: Final = 200  # of all the sessions of a page together
-MAX_DEPTH: Final = 5
+PASSING: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet")  # until the parent goes on
 ORDER: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working", "open", "done", "none")
 
 
@@ -95,57 +96,67 @@ def read_board(parts: Parts, query: Query) -> Board:
 
 
 def _read(connection: Connection, query: Query, now: int) -> Board:
-    rows, following = _page(connection, query, now)
-    found = [listed(row, now) for row in rows]
-    children = {} if query.is_narrowed else _children(connection, [session.id for session in found], now)
+    needs = above(connection, now)
+    rows, following = _page(connection, query, now, needs)
+    found = [listed(row, now, needs.working) for row in rows]
+    children = {} if query.is_narrowed else _children(connection, found, now, needs)
     return Board(
         families=tuple(Family(session, tuple(children.get(session.id, ()))) for session in found),
         next=following,
-        states=() if query.is_held else _states(connection, now),
+        states=() if query.is_held else _states(connection, now, needs),
         agents=() if query.is_held else tuple(connection.execute(_AGENTS).scalars()),
     )
 
 
-def _page(connection: Connection, query: Query, now: int) -> tuple[list[Any], str | None]:
+def _page(connection: Connection, query: Query, now: int, needs: Above) -> tuple[list[Any], str | None]:
     """Group by group, each off an index: the cost is that of the rows shown, however many there are."""
     start = None if query.after is None else _cursor(query.after)
     clock = start.now if start else now
     times = {"heard": clock - QUIET_AFTER_MS, "urgent": clock - URGENT_MS, "recent": clock - RECENT_MS}
-    wanted = conditions(query.filters, now)
+    above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working)}
+    wanted = conditions(query.filters, now, needs.working)
+    if query.filters.state in PASSING:
+        wanted.append(not_(past()))
     rows: list[tuple[int, Any]] = []
     for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
         if start and number < start.group:
             continue
         beyond = _beyond(since, start) if start and number == start.group else []
         asked = statement.where(*wanted, *beyond) if wanted or beyond else statement
-        rows += [(number, row) for row in connection.execute(asked, times | {"limit": ROWS + 1 - len(rows)})]
+        rows += [(number, row) for row in connection.execute(asked, times | above | {"limit": ROWS + 1 - len(rows)})]
         if len(rows) > ROWS:
             break
     following = _next(clock, *rows[ROWS - 1]) if len(rows) > ROWS else None
     return [row for _, row in rows[:ROWS]], following
 
 
-def _children(connection: Connection, tops: Sequence[str], now: int) -> Mapping[str, list[Listed]]:
+def _children(connection: Connection, tops: Sequence[Listed], now: int, needs: Above) -> Mapping[str, list[Listed]]:
     """Of each top its descendants, the newest first within a generation."""
     families: dict[str, list[Listed]] = {}
-    top_of = {session: session for session in tops}
-    generation = list(tops)
+    top_of, parents = {session.id: session.id for session in tops}, {session.id: session for session in tops}
+    generation = list(top_of)
     for _ in range(MAX_DEPTH):
         if not generation:
             break
         query = select(sessions).where(sessions.c.parent.in_(generation)).order_by(sessions.c.updated_at.desc())
         found = [row for row in connection.execute(query.limit(MAX_CHILDREN)) if row.id not in top_of]
         for row in found:
-            top = top_of[row.id] = top_of[row.parent]
-            families.setdefault(top, []).append(listed(row, now))
+            top, parent, child = top_of[row.parent], parents[row.parent], listed(row, now, needs.working)
+            gone_on = is_past(child.state, child.updated_at, parent.turn_since, parent.updated_at)
+            top_of[row.id], parents[row.id] = top, child
+            families.setdefault(top, []).append(replace(child, is_past=gone_on))
         generation = [row.id for row in found]
     return families
 
 
-def _states(connection: Connection, now: int) -> tuple[tuple[State, int], ...]:
+def _states(connection: Connection, now: int, needs: Above) -> tuple[tuple[State, int], ...]:
+    """Without those that were waiting, silent or cut off when their parents went on."""
+    heard = {"heard": now - QUIET_AFTER_MS, "busy": sorted(needs.working)}
     counts = {str(row.condition): int(row.number) for row in connection.execute(_CONDITIONS)}
-    counts["working"] = connection.execute(_HEARD, {"heard": now - QUIET_AFTER_MS}).scalar_one()
+    counts["working"] = connection.execute(_HEARD, heard).scalar_one()
     counts["quiet"] = counts.pop("running", 0) - counts["working"]
+    for row in connection.execute(_PAST, heard):
+        counts["quiet" if row.condition == "running" else str(row.condition)] -= row.number
     return tuple((state, counts[state]) for state in ORDER if counts.get(state))
 
 
@@ -176,29 +187,31 @@ def _beyond(since: Column[int], start: _Cursor) -> list[ColumnElement[bool]]:
 def _groups() -> list[tuple[Column[int], Select[Any]]]:
     """Each with what it is sorted by, the newest first.
 
-    That is when a session came to be as it is, so that no row moves for each of its events. What broke off is urgent
+    That is when a session came to be as it is, so that no row moves for each of its events. A session whose agent waits
+    for a person comes with those that wait, and one whose agent works, works. What broke off is urgent
     for an hour, and then stands below what works; the last group holds all that is long past, by the last event.
     """
     condition, since, updated = sessions.c.condition, sessions.c.condition_since, sessions.c.updated_at
-    is_running, is_heard = condition == "running", updated > bindparam("heard")
+    is_running, is_needy = condition == "running", sessions.c.id.in_(bindparam("needy", expanding=True))
     is_recent = or_(since > bindparam("recent"), and_(is_running, updated > bindparam("recent")))
-    silent, cut = and_(is_running, not_(is_heard)), condition == "interrupted"
+    silent, cut = and_(is_running, not_(_IS_HEARD)), condition == "interrupted"
 
     def settled(state: State) -> ColumnElement[bool]:
         return and_(condition == state, since > bindparam("recent"))
 
     groups = [
-        settled("waiting"),
+        or_(settled("waiting"), is_needy),
         and_(cut, since > bindparam("urgent")),
         and_(silent, updated > bindparam("urgent")),
-        and_(is_running, is_heard),
+        and_(is_running, _IS_HEARD),
         settled("open"),
         and_(cut, since <= bindparam("urgent"), since > bindparam("recent")),
         and_(silent, updated <= bindparam("urgent"), is_recent),
         settled("done"),
         settled("none"),
     ]
-    sorted_ = [*((since, group) for group in groups), (updated, not_(is_recent))]
+    groups[1:] = [and_(group, not_(is_needy)) for group in groups[1:]]
+    sorted_ = [*((since, group) for group in groups), (updated, and_(not_(is_recent), not_(is_needy)))]
     return [(by, select(sessions).where(group).order_by(by.desc(), sessions.c.id.desc())) for by, group in sorted_]
 
 
@@ -209,12 +222,15 @@ def _is_top() -> ColumnElement[bool]:
     return not_(exists().where(parents.c.id == sessions.c.parent, is_other))
 
 
+_IS_HEARD: Final = or_(sessions.c.updated_at > bindparam("heard"), sessions.c.id.in_(bindparam("busy", expanding=True)))
 _NARROWED: Final = [(by, statement.limit(bindparam("limit"))) for by, statement in _groups()]
 _TOPS: Final = [(by, statement.where(_is_top())) for by, statement in _NARROWED]
-_HEARD: Final = (
-    select(func.count())
-    .select_from(sessions)
-    .where(sessions.c.condition == "running", sessions.c.updated_at > bindparam("heard"))
+_HEARD: Final = select(func.count()).select_from(sessions).where(sessions.c.condition == "running", _IS_HEARD)
+_PAST: Final = (
+    select(sessions.c.condition, func.count().label("number"))
+    .where(sessions.c.parent.is_not(None), sessions.c.condition.in_(("waiting", "interrupted", "running")))
+    .where(or_(sessions.c.condition != "running", not_(_IS_HEARD)), past())
+    .group_by(sessions.c.condition)
 )
 _CONDITIONS: Final = select(sessions.c.condition, func.count().label("number")).group_by(sessions.c.condition)
 _AGENTS: Final = select(sessions.c.agent).where(sessions.c.agent.is_not(None)).distinct().order_by(sessions.c.agent)

@@ -13,7 +13,8 @@ class BoardRow:
     """`key` is for DOM ids: made of the session's id, which may have any character.
 
     `active` is the first to-do in progress, `suffix` the `+N` for the others (None for none). `folded` says how many
-    children are folded under it.
+    children are folded under it. `need` is the state as a person must know of it: that of an agent that waits, which
+    `told` says.
     """
 
     key: str
@@ -24,6 +25,9 @@ class BoardRow:
     cwd: str | None
     state: State
     state_label: str
+    need: State
+    told: str | None
+    is_long_silent: bool
     header: str
     meter: Sequence[Segment]
     active: str | None

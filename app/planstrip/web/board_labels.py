@@ -13,7 +13,7 @@ from planstrip.web.links import board_url, session_url
 from planstrip.web.readers import OWNER, Reader
 
 KEPT_ON_PAGES: Final = ("lang", "theme")
-TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "working")
+TOLD_IN_TAB: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working")
 
 
 def own_query(given: Mapping[str, str], reader: Reader) -> dict[str, str]:
@@ -33,7 +33,7 @@ def board_list(
         rows=[row(family, root, kept, tr) for family in board.families],
         next_url=None if board.next is None else _url(root, query, after=board.next),
         states=[
-            _filter(root, query, "state", state, labels.state_label(state, tr), numbers.count(count, tr), state)
+            _filter(root, query, "state", state, labels.state_word(state, tr), numbers.count(count, tr), state)
             for state, count in board.states
         ],
         agents=[_filter(root, query, "agent", agent, labels.agent_name(agent) or agent) for agent in board.agents],
@@ -45,6 +45,8 @@ def board_list(
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
     session, children = family.session, family.children
+    signs = [child.updated_at for child in children if child.state == "working"]
+    waiting = sum(child.state == "waiting" and not child.is_past for child in children)
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
         key=labels.dom_key(session.id),
@@ -55,12 +57,15 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
         cwd=session.cwd,
         state=session.state,
         state_label=labels.state_label(session.state, tr),
+        need="waiting" if waiting else session.state,
+        told=labels.told_agents("waiting", waiting, tr) if waiting else None,
+        is_long_silent=session.state == "quiet" and session.is_long_silent,
         header=labels.counts_header(session.counts, tr),
         meter=labels.meter(session.counts),
         active=session.active,
         suffix=suffix,
         suffix_name=suffix_name,
-        updated=labels.iso(session.updated_at),
+        updated=labels.iso(max([session.updated_at, *signs])),
         folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
         children=[line(child, session_url(root, child.id, kept), tr) for child in children],
     )
@@ -73,7 +78,7 @@ def _tab(board: Board, tr: NullTranslations) -> str:
 
 
 def _told(count: int, state: State, tr: NullTranslations) -> str:
-    values = {"count": numbers.count(count, tr), "state": labels.state_label(state, tr)}
+    values = {"count": numbers.count(count, tr), "state": labels.state_word(state, tr)}
     return tr.gettext("%(count)s %(state)s") % values
 
 

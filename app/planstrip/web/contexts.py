@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from planstrip.events import Status
 from planstrip.plan.ledger import Kind
@@ -10,6 +10,7 @@ from planstrip.plan.outline import State
 from planstrip.plan.rows import RowState
 
 BEFORE_NAME: Final = " \u00b7 "
+Silence: TypeAlias = Literal["new", "long"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ class Head:
     `plain`: the title where no element keeps an override of direction to itself.
 
     `key` names it as the board does; `parent`: the session that delegated to this one; `url`: its page, for a frame
-    whose reader may see that.
+    whose reader may see that. `need` is the state as a person must know of it: that of an agent that waits, which
+    `told` says. `updated` is the last sign, `silence` how long none has come.
     """
 
     key: str
@@ -145,6 +147,9 @@ class Head:
     cwd: str | None
     state: State
     state_label: str
+    need: State
+    told: str | None
+    silence: Silence | None
     updated: str
     parent: Link | None = None
     url: str | None = None

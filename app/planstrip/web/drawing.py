@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from planstrip.plan.timeline import Kind, Lane, Span, Timeline
 from planstrip.plan.timescale import Scale, scale
-from planstrip.web.durations import about, duration
+from planstrip.web.durations import about, took
 from planstrip.web.labels import clock, iso
 from planstrip.web.numbers import tenths
 
@@ -130,8 +130,9 @@ def summary(timeline: Timeline, tr: NullTranslations) -> str:
 
 def worked(timeline: Timeline, tr: NullTranslations) -> dict[str, str]:
     """How long each task on the list was worked on, by its content; without those that were not for a second."""
-    listed = (lane for lane in timeline.lanes if lane.is_listed and lane.worked_ms >= 1_000)
-    return {lane.content: duration(lane.worked_ms, tr) for lane in listed}
+    listed = [lane for lane in timeline.lanes if lane.is_listed]
+    times = {lane.content: took(lane.worked_ms, lane.kind == "working", tr) for lane in listed}
+    return {content: time for content, time in times.items() if time}
 
 
 def _shown(lanes: Sequence[Lane]) -> list[Lane]:
@@ -191,9 +192,8 @@ def told(lane: Lane, tr: NullTranslations) -> str:
     if reopened:
         times = tr.ngettext("reopened %(count)d time", "reopened %(count)d times", reopened) % {"count": reopened}
         state = tr.gettext("%(state)s, %(more)s") % {"state": state, "more": times}
-    if lane.worked_ms < 1_000:
-        return state
-    return tr.gettext("worked %(duration)s, %(state)s") % {"duration": duration(lane.worked_ms, tr), "state": state}
+    time = took(lane.worked_ms, lane.kind == "working", tr)
+    return tr.gettext("worked %(duration)s, %(state)s") % {"duration": time, "state": state} if time else state
 
 
 def kind_label(kind: Kind, tr: NullTranslations) -> str:

@@ -18,6 +18,14 @@ def duration(ms: int, tr: NullTranslations) -> str:
     return tr.gettext("%(first)s %(second)s") % {"first": first, "second": _unit(rest, small, tr)}
 
 
+def took(ms: int, is_going: bool, tr: NullTranslations) -> str | None:
+    """`6 min 41 s`; while it is going on `6 min` or `< 1 min`, since it is told anew once a minute. None: no second."""
+    if not is_going:
+        return duration(ms, tr) if ms >= 1_000 else None
+    minutes = ms // 60_000
+    return duration(minutes * 60_000, tr) if minutes else tr.gettext("< 1 min")
+
+
 def about(ms: int, tr: NullTranslations) -> str:
     """`18 min`, `3 h`: the nearest number of the largest unit of which there are at least two, or of seconds."""
     seconds = ms / 1_000

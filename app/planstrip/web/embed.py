@@ -8,6 +8,7 @@ from starlette.responses import Response
 from planstrip import past, projection
 from planstrip.errors import Invalid, Said
 from planstrip.errors import msgid as _
+from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -31,15 +32,17 @@ def embed(request: Request) -> Response:
             view = past.view_at(connection, session, at)
         else:
             view = projection.view(connection, session) if rows else View(projection.current(connection, session))
+            view = with_family(connection, session, view, parts.clock())
     framing, standing = Framing(parts, lang), view.standing
+    then = None if at is None else standing.updated_at
     position = framing.place(view, rows) if at is None else at
     more = passed_on(request) | ({"rows": str(rows)} if rows else {})
     page = EmbedPage(
         frame=frame(request, lang),
         session=session,
         exists=position > 0 or at is not None,
-        head=framing.head(session, standing, None if at is None else standing.updated_at),
-        strip=framing.strip(standing, is_open=is_open(request)),
+        head=framing.head(session, view, then),
+        strip=framing.strip(standing, then, is_open=is_open(request)),
         stream_url=stream_url(root_of(request), "embed", session, position, lang, **more) if at is None else None,
         position=position,
         size=size(request),
@@ -55,13 +58,16 @@ def embed_several(request: Request) -> Response:
         if name in request.query_params:
             raise unusable(name, Said(_("%(name)s is for one session alone: /embed/{session}?%(name)s=…"), name=name))
     with parts.engine.connect() as connection:
-        standing = {session: projection.current(connection, session) for session in sessions}
+        views = {
+            session: with_family(connection, session, View(projection.current(connection, session)), parts.clock())
+            for session in sessions
+        }
     framing = Framing(parts, lang)
     number = translations(lang).ngettext("%(num)d session", "%(num)d sessions", len(sessions)) % {"num": len(sessions)}
     page = SeveralPage(
         frame=frame(request, lang),
         tab=f"{number} \u00b7 planstrip",
-        sessions=[framing.one(one, standing[one], is_open=is_open(request)) for one in sessions],
+        sessions=[framing.one(one, views[one], is_open=is_open(request)) for one in sessions],
         stream_url=several_stream_url(root_of(request), sessions, lang, passed_on(request)),
         size=size(request),
     )

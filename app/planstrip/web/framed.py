@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from planstrip.parts import Parts
+from planstrip.plan.children import Family
 from planstrip.plan.rows import Row
 from planstrip.plan.view import Standing, View
 from planstrip.web import labels, strip_labels
@@ -27,24 +28,32 @@ class Framing:
         """The position that a frame with so many rows shows."""
         return max(view.standing.embed_changed, view.window.changed if rows else 0)
 
-    def head(self, session: str, standing: Standing, now_ms: int | None = None) -> Head:
+    def head(self, session: str, view: View, now_ms: int | None = None) -> Head:
         """It leads to the session's page only where whoever sees the frame may see that: where no token is asked."""
-        now = self.parts.clock() if now_ms is None else now_ms
-        head = labels.head(session, standing, translations(self.lang), now)
+        now, family = self._now(now_ms), Family(heard_at=view.family.heard_at)
+        head = labels.head(session, view.standing, translations(self.lang), now, family=family)
         is_free = self.parts.settings.secret is None
         url = session_url(self.parts.settings.root_path, session, {"lang": self.lang}) if is_free else None
         return replace(head, url=url)
 
-    def strip(self, standing: Standing, *, is_open: bool = False) -> Strip | None:
+    def strip(self, standing: Standing, now_ms: int | None = None, *, is_open: bool = False) -> Strip | None:
         """Read-only, and without places in rows: what a frame has of them may not hold them."""
-        return strip_labels.strip(View(standing), translations(self.lang), is_open=is_open)
+        now = self._now(now_ms)
+        return strip_labels.strip(View(standing), translations(self.lang), now=now, is_open=is_open)
 
-    def one(self, session: str, standing: Standing, *, is_open: bool = False) -> Framed:
+    def _now(self, now_ms: int | None) -> int:
+        return self.parts.clock() if now_ms is None else now_ms
+
+    def one(self, session: str, view: View, *, is_open: bool = False) -> Framed:
         """One of several; what assistive technology hears of its strip says whose it is."""
-        head, strip = self.head(session, standing), self.strip(standing, is_open=is_open)
+        standing, name = view.standing, translations(self.lang).gettext("%(session)s: %(said)s")
+        head, strip = self.head(session, view), self.strip(standing, is_open=is_open)
         if strip is not None:
-            said = translations(self.lang).gettext("%(session)s: %(said)s")
-            strip = replace(strip, said=said % {"session": labels.plain(head.title), "said": strip.said})
+            said, unsure = (
+                text and name % {"session": labels.plain(head.title), "said": text}
+                for text in (strip.said, strip.said_unsure)
+            )
+            strip = replace(strip, said=said or "", said_unsure=unsure)
         return Framed(session, standing.position > 0, head, strip, standing.embed_changed)
 
     def rows(self, session: str, view: View, count: int) -> list[str]:
@@ -67,7 +76,7 @@ class Framing:
             return None
         partials = [
             Partial("#strip", "outerMorph", renderer.strip(self.lang, self.strip(view.standing))),
-            Partial("#head", "outerMorph", renderer.head(self.lang, self.head(session, view.standing))),
+            Partial("#head", "outerMorph", renderer.head(self.lang, self.head(session, view))),
         ]
         if rows:
             partials += self._last_rows(session, view.window.rows[-rows:], rows, base.position)
@@ -76,7 +85,7 @@ class Framing:
     def _beside_others(self, session: str, view: View, base: Base, is_first: bool) -> bytes | None:
         if not is_first and view.standing.embed_changed <= base.position:
             return None
-        framed = self.one(session, view.standing)
+        framed = self.one(session, view)
         html = self.parts.renderer.framed(self.lang, framed)
         return sse(self.parts.renderer.frame([Partial(f"#framed-{framed.head.key}", "outerMorph", html)]))
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from planstrip.plan.children import Family
 from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
-from planstrip.plan.view import View
+from planstrip.plan.view import Standing, View
 from planstrip.web import drawing, hints, kinship, labels, strip_labels
 from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
@@ -36,7 +37,8 @@ class Frames:
         if not is_family_new and view.changed <= base.position:
             return None
         # The head tells the age of what is seen, so it goes with every frame.
-        partials = [self._head(view, kinship.parent(view.family, self.renderer.root, self.lang))]
+        parent = kinship.parent(view.family, self.renderer.root, self.lang)
+        partials = [self._head(view.standing, view.family, parent)]
         partials += self._unseen(list(self._regions(view, base, is_first)), view, base, is_first)
         if is_family_new:
             partials.append(Partial("#children", "outerMorph", self.renderer.children(self.lang, view.family)))
@@ -48,14 +50,14 @@ class Frames:
         partials += self._revisions(view, base.position)
         return sse(self.renderer.frame(partials), position=view.changed)
 
-    def _head(self, view: View, parent: Link | None = None) -> Partial:
-        head = labels.head(self.session, view.standing, translations(self.lang), self.clock(), parent)
+    def _head(self, standing: Standing, family: Family, parent: Link | None = None) -> Partial:
+        head = labels.head(self.session, standing, translations(self.lang), self.clock(), parent, family)
         return Partial("#head", "outerMorph", self.renderer.head(self.lang, head))
 
     def _regions(self, view: View, base: Base, is_first: bool) -> Iterator[Partial]:
         """What may have changed beside the rows; all of it with the first frame, come what may."""
         is_drawn = is_first or view.standing.timeline_changed > base.position
-        if is_drawn or view.standing.strip_changed > base.position:
+        if is_drawn or view.standing.strip_changed > base.position or view.family.serial > base.serial:
             yield from self._standing(view)
         if is_drawn:
             yield self._timeline(view)
@@ -76,7 +78,7 @@ class Frames:
         tr, root, standing = translations(self.lang), self.renderer.root, view.standing
         acts = strip_labels.acts(root, self.session, standing, self.lang, self.reader)
         worked = drawing.worked(view.timeline, tr)
-        yield self._strip_of(strip_labels.strip(view, tr, acts=acts, worked=worked))
+        yield self._strip_of(strip_labels.strip(view, tr, now=self.clock(), acts=acts, worked=worked))
         section = strip_labels.unlisted_alone(standing, acts, tr)
         yield Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
         retired = strip_labels.retired(root, self.session, standing, self.lang, tr, self.reader)

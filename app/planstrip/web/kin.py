@@ -16,6 +16,7 @@ from planstrip.plan.view import View
 MAX_KNOWN: Final = 10_000
 MAX_ASKED: Final = 1_000
 PAUSE_S: Final = 0.1
+NEEDY: Final = ("waiting", "interrupted", "quiet")  # until their parent goes on
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,7 @@ class SessionReader:
         else:
             fresh = projection.view(connection, self.session)
             fresh = replace(fresh, family=view.family) if view is not None else fresh
-        if is_family_due or fresh.standing.outline.parent != fresh.family.parent:
+        is_moved = fresh is not view and any(child.state in NEEDY for child in fresh.family.present)
+        if is_family_due or is_moved or fresh.standing.outline.parent != fresh.family.parent:
             return with_family(connection, self.session, fresh, self.clock())
         return fresh if fresh is view else relinked(fresh)

@@ -10,7 +10,7 @@ from planstrip.plan.todos import Counts
 from planstrip.web.contexts import Link
 from planstrip.web.directions import beside
 from planstrip.web.kin_contexts import ChildLine, Children
-from planstrip.web.labels import done_of, extra_suffix, meter, state_label
+from planstrip.web.labels import done_of, extra_suffix, meter, state_word
 from planstrip.web.links import session_url
 
 MAX_OPEN_LINES = 3
@@ -58,7 +58,7 @@ def agents_running(agents: int, running: int, tr: NullTranslations) -> str | Non
 
 
 def line(child: Told, url: str, tr: NullTranslations) -> ChildLine:
-    counts, label = child.counts, state_label(child.state, tr)
+    counts, label = child.counts, state_word(child.state, tr)
     suffix, suffix_name = extra_suffix(counts.in_progress - 1, tr) if child.active else (None, None)
     counted = done_of(counts.completed, counts.total, tr) if counts.total else label
     lead, active = beside(counted, child.active or None, tr)

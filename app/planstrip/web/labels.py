@@ -7,19 +7,21 @@ from typing import Final, assert_never
 
 from planstrip.events import Status
 from planstrip.plan import tools
-from planstrip.plan.outline import State, state_of
+from planstrip.plan.children import Family
+from planstrip.plan.outline import LONG_SILENCE_MS, QUIET_AFTER_MS, State, state_of
 from planstrip.plan.rows import Row, RowState, Turn
 from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
-from planstrip.web.contexts import Head, Link, RowContext, Segment, TurnContext
+from planstrip.web.contexts import Head, Link, RowContext, Segment, Silence, TurnContext
 from planstrip.web.directions import beside
 from planstrip.web.ledger_labels import changes, dropped
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
 METER_GAP: Final = 0.5
-_TAB_MARKS: Final[dict[State, str]] = {"waiting": "?", "interrupted": "!", "done": "\u2713"}
+NO_FAMILY: Final = Family()
+_TAB_MARKS: Final[dict[State, str]] = {"waiting": "?", "interrupted": "!", "quiet": "\u2026", "done": "\u2713"}
 
 iso, clock = times.iso, times.clock
 
@@ -42,22 +44,41 @@ _NO_DIRECTION: Final = dict.fromkeys(
 )
 
 
-def head(session_id: str, standing: Standing, tr: NullTranslations, now_ms: int, parent: Link | None = None) -> Head:
-    """`now_ms` is the clock, at the edge: a turn without an event for five minutes is told as quiet."""
-    outline = standing.outline
-    state = state_of(standing.condition, standing.updated_at, now_ms)
+def head(
+    session_id: str,
+    standing: Standing,
+    tr: NullTranslations,
+    now_ms: int,
+    parent: Link | None = None,
+    family: Family = NO_FAMILY,
+) -> Head:
+    """`now_ms` is the clock, at the edge: a turn without a sign for five minutes is told as quiet."""
+    outline, heard_at = standing.outline, max(standing.updated_at, family.heard_at)
+    state = state_of(standing.condition, heard_at, now_ms)
+    waiting = sum(child.state == "waiting" for child in family.present)
+    need: State = "waiting" if waiting else state
     return Head(
         key=dom_key(session_id),
         title=outline.label or session_id,
         plain=plain(outline.label or session_id),
-        tab=_tab(outline.label or session_id, state, standing.counts),
+        tab=_tab(outline.label or session_id, need, standing.counts),
         agent=agent_name(outline.agent),
         cwd=outline.cwd,
         state=state,
         state_label=state_label(state, tr),
-        updated=iso(standing.updated_at) if standing.position else "",
+        need=need,
+        told=told_agents("waiting", waiting, tr) if waiting else None,
+        silence=silence(now_ms - heard_at),
+        updated=iso(heard_at) if standing.position else "",
         parent=parent,
     )
+
+
+def silence(silent_ms: int) -> Silence | None:
+    """None while the last sign is so new that an open turn counts as working."""
+    if silent_ms < QUIET_AFTER_MS:
+        return None
+    return "long" if silent_ms >= LONG_SILENCE_MS else "new"
 
 
 def dom_key(session_id: str) -> str:
@@ -213,6 +234,25 @@ def state_label(state: State, tr: NullTranslations) -> str:
             return tr.gettext("no plan")
         case never:
             assert_never(never)
+
+
+def state_word(state: State, tr: NullTranslations) -> str:
+    """The state in a word or two, where there is room for no more."""
+    return tr.gettext("silent") if state == "quiet" else state_label(state, tr)
+
+
+def told_agents(state: State, count: int, tr: NullTranslations) -> str:
+    """`1 agent waits for you`: how many of a session's agents need a person, or are at work."""
+    match state:
+        case "waiting":
+            text = tr.ngettext("%(num)d agent waits for you", "%(num)d agents wait for you", count)
+        case "interrupted":
+            text = tr.ngettext("%(num)d agent interrupted", "%(num)d agents interrupted", count)
+        case "quiet":
+            text = tr.ngettext("%(num)d agent silent", "%(num)d agents silent", count)
+        case _:
+            text = tr.ngettext("%(num)d agent working", "%(num)d agents working", count)
+    return text % {"num": count}
 
 
 def plain(text: str) -> str:

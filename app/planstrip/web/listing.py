@@ -2,18 +2,19 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, and_, not_, or_, select
 
 from planstrip.errors import Invalid, Said
 from planstrip.errors import msgid as _
 from planstrip.events import MAX_TIME_MS
+from planstrip.families import above
 from planstrip.parts import Parts
-from planstrip.plan.outline import QUIET_AFTER_MS, Condition, State, state_of
+from planstrip.plan.outline import LONG_SILENCE_MS, QUIET_AFTER_MS, Condition, State, state_of
 from planstrip.plan.todos import Counts, Problem
 from planstrip.projection import VERSION, rebuild_all
 from planstrip.tables import search_texts, sessions
@@ -23,7 +24,11 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """`updated_at` is the last event's time; `active` the first to-do in progress."""
+    """`updated_at` is the last event's time; `active` the first to-do in progress.
+
+    `is_long_silent`: it is long since it or an agent of its own gave a sign. `is_past`: its parent has gone on without
+    it, which only the board looks into.
+    """
 
     id: str
     agent: str | None
@@ -36,6 +41,9 @@ class Listed:
     active: str | None
     state: State
     is_outdated: bool
+    turn_since: int = 0
+    is_long_silent: bool = False
+    is_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +71,23 @@ def list_sessions(
 
 def _page(parts: Parts, filters: Filters, limit: int, after: str | None) -> tuple[Sequence[Listed], str | None]:
     now = parts.clock()
-    query = (
-        select(sessions)
-        .where(*conditions(filters, now), *_beyond(after))
-        .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
-        .limit(limit + 1)
-    )
     with parts.engine.connect() as connection:
+        busy = above(connection, now).working
+        query = (
+            select(sessions)
+            .where(*conditions(filters, now, busy), *_beyond(after))
+            .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
+            .limit(limit + 1)
+        )
         rows = connection.execute(query).all()
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
-    return [listed(row, now) for row in rows[:limit]], following
+    return [listed(row, now, busy) for row in rows[:limit]], following
 
 
-def listed(row: Any, now: int) -> Listed:
+def listed(row: Any, now: int, busy: Collection[str]) -> Listed:
+    """`busy`: the ids of those that an agent works for, which is a sign of them."""
     condition: Condition = row.condition
+    heard_at = now if row.id in busy else row.updated_at
     counts = Counts(row.completed, row.in_progress, row.pending)
     return Listed(
         id=row.id,
@@ -88,12 +99,14 @@ def listed(row: Any, now: int) -> Listed:
         updated_at=row.updated_at,
         counts=counts,
         active=row.active,
-        state=state_of(condition, row.updated_at, now),
+        state=state_of(condition, heard_at, now),
         is_outdated=row.fold_version != VERSION,
+        turn_since=row.turn_since,
+        is_long_silent=now - heard_at >= LONG_SILENCE_MS,
     )
 
 
-def conditions(filters: Filters, now: int) -> list[ColumnElement[bool]]:
+def conditions(filters: Filters, now: int, busy: Collection[str] = ()) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if filters.q:
         said = search_texts.c.text.contains(filters.q.casefold(), autoescape=True)
@@ -103,18 +116,18 @@ def conditions(filters: Filters, now: int) -> list[ColumnElement[bool]]:
     if filters.cwd:
         found.append(sessions.c.cwd == filters.cwd)
     if filters.state:
-        found.append(_in_state(filters.state, now))
+        found.append(_in_state(filters.state, now, busy))
     return found
 
 
-def _in_state(state: str, now: int) -> ColumnElement[bool]:
+def _in_state(state: str, now: int, busy: Collection[str]) -> ColumnElement[bool]:
     """`plan.outline.state_of`, as SQL."""
-    since = now - QUIET_AFTER_MS
+    is_heard = or_(sessions.c.updated_at > now - QUIET_AFTER_MS, sessions.c.id.in_(busy))
     match state:
         case "working":
-            return and_(sessions.c.condition == "running", sessions.c.updated_at > since)
+            return and_(sessions.c.condition == "running", is_heard)
         case "quiet":
-            return and_(sessions.c.condition == "running", sessions.c.updated_at <= since)
+            return and_(sessions.c.condition == "running", not_(is_heard))
         case _ if state in STATES:
             return sessions.c.condition == state
         case _:

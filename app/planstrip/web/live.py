@@ -184,7 +184,7 @@ class Hub:
 
     def session(self, session: str) -> Topic[View]:
         read = SessionReader(self.engine, self.clock, self._kin, session)
-        return Topic(session, read, partial(read, is_family_due=True), lambda view: view.standing.updated_at)
+        return Topic(session, read, partial(read, is_family_due=True), lambda view: view.heard_at)
 
     async def frames(
         self, topic: Topic[V], kind: Kind[V], after: int, *, waits: bool = True, is_new: bool = True

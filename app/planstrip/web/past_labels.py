@@ -8,6 +8,7 @@ from planstrip.past import Stops
 from planstrip.plan.plans import Outcome, PastPlan
 from planstrip.plan.view import Standing
 from planstrip.web import labels
+from planstrip.web.ledger_labels import dropped_count
 from planstrip.web.links import past_url, session_url
 from planstrip.web.past_contexts import PastBar, PlanLine, PlanList
 from planstrip.web.readers import OWNER, Reader
@@ -78,11 +79,17 @@ def _past(past: PastPlan, url: str, tr: NullTranslations) -> PlanLine:
         number=_number(past.number, tr),
         outcome=past.outcome,
         outcome_label=outcome_label(past.outcome, tr),
-        header=labels.counts_header(past.counts, tr),
+        header=_life(past, tr),
         time=labels.iso(past.ended),
         clock=labels.clock(past.ended),
         url=url,
     )
+
+
+def _life(past: PastPlan, tr: NullTranslations) -> str:
+    """`8 completed · 1 dropped`."""
+    dropped = dropped_count(past.dropped, tr) if past.dropped else ""
+    return labels.BETWEEN_COUNTS.join(part for part in (labels.counts_header(past.counts, tr), dropped) if part)
 
 
 def _standing(standing: Standing, tr: NullTranslations) -> PlanLine:

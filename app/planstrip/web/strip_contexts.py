@@ -58,11 +58,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class TurnNote:
-    """The turn's own state, apart from the plan's; `unsure` is what to say once nothing has been heard for long."""
+    """The turn's own state, apart from the plan's. `is_unsure`: not known any more after a long silence."""
 
     state: TurnState | Literal["waiting"]
     text: str
-    unsure: str | None = None
+    is_unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +92,23 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`position` is the event that set the list; `since` its time, ISO 8601, UTC. Without `acts` it is read-only.
+    """`position` is the event that set the list, `since` when the agent wrote it: ISO 8601, UTC.
 
-    `said` is all of it in a line for assistive technology.
+    Without `acts` it is read-only. `said` is all of it in a line for assistive technology, `said_unsure` the same once
+    nothing has been heard for long. `is_ageing`: it may come to be out of date as time goes by.
     """
 
     position: int
     since: str
     header: str
     said: str
+    said_unsure: str | None
     items: Sequence[Item]
     omitted: Sequence[OmittedItem]
     meter: Sequence[Segment]
     is_moving: bool
     is_complete: bool
+    is_ageing: bool
     caution: Caution
     turn: TurnNote | None
     notes: Sequence[Note]
