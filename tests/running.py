@@ -22,6 +22,7 @@ from planstrip.main import create_app
 from planstrip.parts import Parts
 from planstrip.serving import listen, server
 from planstrip.settings import load
+from tests.databases import url_of
 
 TIMEOUT_S: Final = 20.0  # for what takes milliseconds: only a hang is a failure
 JSON: Final = {"content-type": "application/json"}
@@ -62,7 +63,7 @@ class Panel:
 @contextlib.contextmanager
 def running(database: Path, **settings: object) -> Iterator[Panel]:
     """A panel in a thread of this process: fast to start, and its parts can be looked at."""
-    given = {"allow_parallel_in_progress": True, "database_url": f"sqlite:///{database}", **settings}
+    given = {"allow_parallel_in_progress": True, "database_url": url_of(database), **settings}
     loaded = load(**given)
     guard = create_app(loaded)
     listener = listen("127.0.0.1", 0)
@@ -103,7 +104,7 @@ class Program:
 def serving(database: Path, *flags: str, env: Mapping[str, str] | None = None) -> Iterator[Program]:
     """The real program on a free port, killed at the end if it still runs."""
     policy = () if any("in-progress" in flag for flag in flags) else ("--allow-parallel-in-progress",)
-    command = ["serve", "--port", "0", "--database-url", f"sqlite:///{database}", *policy, *flags]
+    command = ["serve", "--port", "0", "--database-url", url_of(database), *policy, *flags]
     with start(*command, env=env) as process:
         assert process.stderr is not None
         program = Program(process, "")

@@ -19,7 +19,7 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "upsert", "lately", "marks"}
+BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "postgresql", "upsert", "lately", "marks"}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
