@@ -48,6 +48,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "writer": {"events", "db", "errors", "tables", "eventlog"},
     "follower": BASE,
     "forgetting": BASE,
+    "copying": BASE,
     "refolding": LOG,
     "revising": BASE | {"eventlog", "plan"},
     "projection": BASE | {"eventlog", "plan", "revising", "session_rows", "timelines"},
@@ -58,7 +59,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "parts": BASE | {"writer"},
     "intake": LOG | {"parts", "intake", "hooks"},
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
-    "progress": LOG | {"intake"},
+    "progress": LOG | {"intake", "copying"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "snapshot": LOG | {"intake", "web", "snapshot"},
@@ -67,7 +68,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
-MAY_IMPORT_ALL: Final = {"main", "cli", "serving", "demo", "__main__", "__init__"}
+MAY_IMPORT_ALL: Final = {"main", "cli", "serving", "workers", "demo", "__main__", "__init__"}
 
 PHYSICAL: Final = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right|top|bottom)[\w-]*"

@@ -66,6 +66,9 @@ def serve(
         str | None, typer.Option(help="Who may frame /embed: CSP sources.", show_default=False)
     ] = None,
     root_path: Annotated[str | None, typer.Option(help="The prefix it is mounted below.", show_default=False)] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Server processes; more than one need PostgreSQL [1].", show_default=False)
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
@@ -82,6 +85,7 @@ def serve(
         allowed_hosts=allowed_hosts,
         frame_ancestors=frame_ancestors,
         root_path=root_path,
+        workers=workers,
     )
     raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
@@ -212,6 +216,17 @@ def migrate(database_url: Database = None) -> None:
     from planstrip.db import open_engine, prepare
 
     prepare(open_engine(_database(database_url)))
+
+
+@app.command()
+def copy(
+    source: Annotated[str, typer.Option("--from", help="The database whose log is copied.")],
+    target: Annotated[str, typer.Option("--to", help="An empty one, such as postgresql://user@host/plans.")],
+) -> None:
+    """Copy a log into another database, of either kind, and prove the copy equal."""
+    from planstrip.progress import run_copy
+
+    raise typer.Exit(run_copy(source, target))
 
 
 @app.command()

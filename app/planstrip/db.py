@@ -96,6 +96,12 @@ def hold(connection: Connection, sessions: Iterable[str]) -> None:
         postgresql.lock(connection, sessions)
 
 
+def stay(connection: Connection) -> None:
+    """Let a long transaction be: no server is to cut it because it rests between two statements."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
 def announce(connection: Connection, heads: Mapping[str, int]) -> str | None:
     """Wake who follows the log once this transaction has committed; returns its id, where the store has ids."""
     if connection.dialect.name != "postgresql":

@@ -54,6 +54,9 @@ class Settings(BaseSettings):
     root_path: str = ""
     """The prefix that the panel is mounted below, such as `/plans`."""
 
+    workers: int = Field(default=1, ge=1, le=64)
+    """Server processes; more than one need PostgreSQL."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

@@ -5,10 +5,12 @@ from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from planstrip.db import said_by
 from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -39,9 +41,11 @@ def _page(request: Request, error: PlanstripError) -> Response:
 
 def response_to(request: Request, error: Exception) -> Response:
     """The answer to whatever a handler raised; what is nobody's to mend is logged with its traceback."""
+    if isinstance(error, PoolTimeout):
+        error = Unavailable("the store is busy: no connection to it came free; try again")
     if isinstance(error, OperationalError):
         log.error("the store failed", exc_info=error)
-        error = Unavailable(f"the store did not answer: {error.orig}")
+        error = Unavailable(f"the store did not answer: {said_by(error)}")
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
@@ -81,5 +85,6 @@ HANDLERS: Final[dict[Any, Any]] = {
     HTTPException: _http,
     RequestValidationError: _validation,
     OperationalError: _known,
+    PoolTimeout: _known,
     Exception: _bug,
 }
