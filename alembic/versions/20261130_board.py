@@ -15,8 +15,8 @@ ID = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
 def upgrade() -> None:
     op.add_column("sessions", sa.Column("condition_since", BIG, nullable=False, server_default="0"))
     op.create_index("ix_sessions_condition_condition_since_id", "sessions", ["condition", "condition_since", "id"])
-    op.create_index("ix_sessions_parent", "sessions", ["parent"], postgresql_using="hash")  # of any length
-    op.create_index("ix_sessions_agent", "sessions", ["agent"], postgresql_using="hash")
+    op.create_index("ix_sessions_parent", "sessions", ["parent"])
+    op.create_index("ix_sessions_agent", "sessions", ["agent"], postgresql_using="hash")  # of any length
     op.create_table(
         "search_texts",
         sa.Column("session", ID, nullable=False),

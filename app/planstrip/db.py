@@ -126,7 +126,8 @@ def backend(connection: Connection) -> int | None:
 
 def address_of(engine: Engine) -> str:
     """The database's address as it may be shown: the password may stand in its query as well."""
-    return engine.url.set(query={}).render_as_string(hide_password=True)
+    shown = engine.url.set(drivername=engine.url.get_backend_name(), query={})
+    return shown.render_as_string(hide_password=True)
 
 
 def prepare(engine: Engine) -> None:
@@ -208,6 +209,6 @@ def _advice(engine: Engine, error: exc.DatabaseError) -> str:
     return f"{said}; check the path and its permissions, or choose another with --database-url"
 
 
-def said_by(error: exc.DBAPIError) -> str:
+def said_by(error: exc.SQLAlchemyError) -> str:
     """The driver's own words, in one line."""
-    return " ".join(str(error.orig).split())
+    return " ".join(str(getattr(error, "orig", error)).split())

@@ -100,18 +100,20 @@ def listening(engine: Engine) -> Iterator[Callable[[float], list[Notice]]]:
     """Gives a function that waits so many seconds for notices. Raises Unavailable where the connection is lost."""
     from psycopg import Error
 
-    pooled = engine.raw_connection()
-    pooled.detach()
-    driver: Any = pooled.driver_connection
+    pooled = None
     try:
+        pooled = engine.raw_connection()
+        driver: Any = pooled.driver_connection
+        pooled.detach()  # it is nobody else's from here on
         driver.rollback()
         driver.autocommit = True
         driver.execute(f"LISTEN {CHANNEL}")
         yield partial(_hear, driver)
     except Error as error:
-        raise Unavailable(f"no notices come any more: {' '.join(str(error).split())}") from error
+        raise Unavailable(f"no notices come: {' '.join(str(error).split())}") from error
     finally:
-        driver.close()
+        if pooled is not None:
+            pooled.close()
 
 
 def _hear(driver: Any, timeout_s: float) -> list[Notice]:

@@ -29,7 +29,7 @@ metadata = MetaData(
 
 
 class Words(TypeDecorator[str]):
-    """Text for PostgreSQL, which takes no U+0000: it is kept as U+001A and `0`."""
+    """A string for PostgreSQL, which takes no U+0000: it is kept as U+001A and `0`."""
 
     impl = Text
     cache_ok = True
@@ -45,9 +45,14 @@ class Words(TypeDecorator[str]):
         return value.replace("\x1a0", "\0").replace("\x1a1", "\x1a")
 
 
+class ShortWords(Words):
+    impl = String  # type: ignore[assignment]
+    cache_ok = True
+
+
 # In PostgreSQL ordered by code point, as SQLite does it: ranges of keys need that.
 _TEXT: Final = Text().with_variant(Words(collation="C"), "postgresql")
-_ID: Final = String(200).with_variant(Words(200, collation="C"), "postgresql")
+_ID: Final = String(200).with_variant(ShortWords(200, collation="C"), "postgresql")
 _BIG: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers its rows itself only in an INTEGER
 
 sessions = Table(

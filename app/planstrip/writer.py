@@ -235,7 +235,8 @@ class Writer:
         self.projector.reset()
         self._version = self.backend = None
         if self._connection is not None:
-            with contextlib.suppress(DBAPIError):
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.invalidate()  # whatever state it is in: nobody is handed it again
                 self._connection.close()
             self._connection = None
 

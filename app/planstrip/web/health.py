@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -20,8 +20,7 @@ def healthz(request: Request) -> Response:
         with parts.engine.connect() as connection:
             connection.execute(select(sessions.c.id).limit(1)).first()
     except SQLAlchemyError as error:
-        said = said_by(error) if isinstance(error, DBAPIError) else str(error)
-        return JSONResponse({"status": "failing", "store": said[:200]}, 503)
+        return JSONResponse({"status": "failing", "store": said_by(error)[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
     return JSONResponse(body)
