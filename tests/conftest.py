@@ -81,4 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/browser" in item.nodeid:
             item.add_marker(pytest.mark.browser)
+        if STORE != SQLITE and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip(reason="about SQLite itself"))
     items.sort(key=lambda item: "tests/browser" in item.nodeid)

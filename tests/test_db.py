@@ -22,6 +22,8 @@ from planstrip.tables import MARKED, SCHEMA_HEAD, metadata
 from tests.running import run
 from tests.stores import Store, opened, write
 
+pytestmark = pytest.mark.sqlite
+
 
 def refusal(url: str) -> str:
     """What `planstrip migrate` says as it ends with 2."""

@@ -298,7 +298,7 @@ def test_an_append_whose_commit_loses_its_connection_is_stored_once(store: Store
 
 
 def test_an_outcome_that_nobody_knows_is_not_called_a_failure(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planstrip.writer.has_committed", lambda *_: None)
+    monkeypatch.setattr("planstrip.db.has_committed", lambda *_: None)
     event.listen(store.engine, "commit", lambda connection: _driver(connection).close())
     with pytest.raises(Unavailable, match="may have been written or not"):
         store.append("a", write("y=i", key="k"))
@@ -380,3 +380,17 @@ def test_an_append_may_be_one_of_many_of_one_commit(store: Store) -> None:
     """Each session that grew has its notice."""
     begun = [store.writer.begin_append(Append(f"s{number}", [write("x=i")])) for number in range(50)]
     assert [one.result().positions for one in begun] == [(1,)] * 50
+
+
+def test_a_panel_on_sqlite_loads_nothing_of_it(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from planstrip.main import create_app\n"
+        "from planstrip.settings import load\n"
+        "create_app(load(allow_parallel_in_progress=True, database_url=sys.argv[1]))\n"
+        "print(sorted({'psycopg', 'sqlalchemy.dialects.postgresql', 'planstrip.workers'} & set(sys.modules)))\n"
+    )
+    path = tmp_path / "plans.sqlite3"
+    assert run("migrate", "--database-url", f"sqlite:///{path}")[0] == 0  # Alembic loads every dialect
+    command = [sys.executable, "-c", code, f"sqlite:///{path}"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

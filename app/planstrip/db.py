@@ -10,10 +10,10 @@ from sqlalchemy.engine import make_url
 from planstrip import postgresql
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
-from planstrip.postgresql import Notice, is_lost, is_passing, listening
+from planstrip.postgresql import Notice, is_lost, is_passing, is_stores, listening
 from planstrip.tables import SCHEMA_HEAD
 
-__all__ = ["Notice", "is_lost", "is_passing", "listening"]
+__all__ = ["Notice", "is_lost", "is_passing", "is_stores", "listening"]
 
 BUSY_TIMEOUT_MS: Final = 5_000
 EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 or postgresql://user@host/plans"

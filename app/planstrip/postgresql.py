@@ -142,6 +142,12 @@ def is_lost(error: exc.DBAPIError) -> bool:
     return error.connection_invalidated or (isinstance(error, exc.OperationalError) and is_gone)
 
 
+def is_stores(error: exc.DBAPIError) -> bool:
+    """Whether it is the store's failure, and no statement's."""
+    no_table = getattr(error.orig, "sqlstate", "") == "42P01"
+    return no_table or isinstance(error, exc.OperationalError) or is_lost(error)
+
+
 def advice(error: exc.DBAPIError, said: str) -> str:
     if "does not exist" in said and "database" in said:
         return f"{said}; create it, with createdb --encoding=UTF8, or choose another with --database-url"

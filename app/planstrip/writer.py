@@ -12,19 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from planstrip.db import (
-    announce,
-    backend,
-    data_version,
-    for_writing,
-    has_committed,
-    hold,
-    is_lost,
-    is_passing,
-    said_by,
-)
+from planstrip import db
 from planstrip.errors import PlanstripError, Unavailable
 from planstrip.eventlog import Append, Appended, Batch, Projector
 
@@ -168,7 +158,7 @@ class Writer:
                 return doubt.outcomes, doubt.heads
         except DBAPIError as error:
             self._disconnect()
-            if not is_passing(error):
+            if not db.is_passing(error):
                 raise
         return self._commit(requests)
 
@@ -190,11 +180,11 @@ class Writer:
                         raise
                     outcomes.append(error)
             batch.flush()
-            number = announce(connection, batch.heads) if batch.heads else None
+            number = db.announce(connection, batch.heads) if batch.heads else None
             try:
                 transaction.commit()
             except DBAPIError as error:
-                if number is None or not is_lost(error):
+                if number is None or not db.is_lost(error):
                     raise
                 raise _InDoubtError(number, outcomes, batch.heads) from error
         self.commits += 1
@@ -203,15 +193,15 @@ class Writer:
 
     def _connect(self) -> Connection:
         if self._connection is None:
-            self._connection = for_writing(self.engine).connect()
-            self.backend = backend(self._connection)
+            self._connection = db.for_writing(self.engine).connect()
+            self.backend = db.backend(self._connection)
         return self._connection
 
     def _renew(self, connection: Connection, sessions: Sequence[str]) -> None:
         """See that nothing which is cached is of yesterday, and that nobody else writes these sessions meanwhile."""
-        version = data_version(connection)
+        version = db.data_version(connection)
         if version is None:
-            hold(connection, sessions)
+            db.hold(connection, sessions)
             self.projector.refresh(connection, list(dict.fromkeys(sessions)))
         elif version != self._version:
             self.projector.reset()
@@ -222,7 +212,7 @@ class Writer:
         end = time.monotonic() + DOUBT_S
         while time.monotonic() < end:
             try:
-                found = has_committed(self.engine, doubt.transaction)
+                found = db.has_committed(self.engine, doubt.transaction)
             except SQLAlchemyError:
                 time.sleep(0.1)
                 continue
@@ -264,14 +254,14 @@ class _InDoubtError(Exception):
 
 def _is_stores(error: Exception) -> bool:
     """Whether it is no request's fault, and would meet each of them alone."""
-    return isinstance(error, Unavailable) or (isinstance(error, DBAPIError) and is_lost(error))
+    return isinstance(error, Unavailable) or (isinstance(error, DBAPIError) and db.is_lost(error))
 
 
 def _said(error: Exception) -> Exception:
     if isinstance(error, _InDoubtError):  # twice in a row
         return Unavailable(f"{IN_DOUBT}; send it again, with its key")
-    if isinstance(error, DBAPIError) and (isinstance(error, OperationalError) or is_lost(error)):
-        return Unavailable(f"the store did not take it: {said_by(error)}; nothing was written, try again")
+    if isinstance(error, DBAPIError) and db.is_stores(error):
+        return Unavailable(f"the store did not take it: {db.said_by(error)}; nothing was written, try again")
     if not isinstance(error, PlanstripError):
         log.error("an append failed", exc_info=error)
     return error

@@ -4,13 +4,13 @@ import logging
 from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from planstrip.db import said_by
+from planstrip.db import is_stores, said_by
 from planstrip.errors import Invalid, NotFound, PlanstripError, Unavailable
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -43,7 +43,7 @@ def response_to(request: Request, error: Exception) -> Response:
     """The answer to whatever a handler raised; what is nobody's to mend is logged with its traceback."""
     if isinstance(error, PoolTimeout):
         error = Unavailable("the store is busy: no connection to it came free; try again")
-    if isinstance(error, OperationalError):
+    if isinstance(error, DBAPIError) and is_stores(error):
         log.error("the store failed", exc_info=error)
         error = Unavailable(f"the store did not answer: {said_by(error)}")
     if not isinstance(error, PlanstripError):
@@ -84,7 +84,7 @@ HANDLERS: Final[dict[Any, Any]] = {
     PlanstripError: _known,
     HTTPException: _http,
     RequestValidationError: _validation,
-    OperationalError: _known,
+    DBAPIError: _known,
     PoolTimeout: _known,
     Exception: _bug,
 }
