@@ -18,6 +18,8 @@ from tests.running import Panel, new_session, running, todos
 
 PLAN = todos("Plan=c Implement=i Build=i Review=p")
 
+pytestmark = pytest.mark.sqlite  # it reads the file itself, without a library
+
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
