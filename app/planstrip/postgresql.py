@@ -37,7 +37,7 @@ SELECT set_config('synchronous_commit', replace(current_setting('synchronous_com
 """  # compiling takes longer than any statement of ours
 
 PASSING: Final = frozenset({"40001", "40P01", "23505"})  # serialization, deadlock, a position that was just taken
-GONE: Final = ("08", "57P")  # how the codes of a connection begin that was lost, or cut by a server that stops
+GONE: Final = ("08", "57P", "25P03")  # how the codes begin of a connection that was lost or cut
 
 
 def open_postgresql(url: URL) -> Engine:
@@ -139,7 +139,8 @@ def is_lost(error: exc.DBAPIError) -> bool:
     """Whether it was the connection that failed, or none could be had."""
     code = getattr(error.orig, "sqlstate", "")  # None where libpq itself failed; other drivers have no such thing
     is_gone = code is None or code.startswith(GONE)
-    return error.connection_invalidated or (isinstance(error, exc.OperationalError) and is_gone)
+    is_drivers = isinstance(error, exc.OperationalError | exc.InternalError)
+    return error.connection_invalidated or (is_drivers and is_gone)
 
 
 def is_stores(error: exc.DBAPIError) -> bool:
