@@ -10,11 +10,12 @@ def run() -> None:
         context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
         context.run_migrations()
         return
-    from planstrip.db import WRITES, open_engine
+    from planstrip.db import SCHEMA_LOCK, for_writing, hold, open_engine
     from planstrip.settings import default_database_url
 
     url = context.get_x_argument(as_dictionary=True).get("url") or default_database_url()
-    with open_engine(url).execution_options(**WRITES).begin() as own:
+    with for_writing(open_engine(url)).begin() as own:
+        hold(own, [SCHEMA_LOCK])
         context.configure(connection=own, target_metadata=metadata, render_as_batch=True)
         context.run_migrations()
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from planstrip.db import open_engine, prepare
+from tests.databases import ON_BOTH, POSTGRESQL, SQLITE, STORE, SUFFIX, is_on_postgresql, release
 from tests.running import Panel, running
 
 pytest.register_assert_rewrite("tests.transcripts.walking")  # before any folder's tests import it
@@ -32,10 +33,23 @@ def empty_log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def database(tmp_path: Path, empty_log: bytes) -> Path:
-    path = tmp_path / "log.sqlite3"
-    path.write_bytes(empty_log)
-    return path
+def database(tmp_path: Path, empty_log: bytes, store_kind: str) -> Iterator[Path]:
+    path = tmp_path / (f"log{SUFFIX}" if store_kind == POSTGRESQL else "log.sqlite3")
+    if not is_on_postgresql(path):
+        path.write_bytes(empty_log)
+    yield path
+    release(path)
+
+
+@pytest.fixture
+def store_kind() -> str:
+    return STORE
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    is_chosen = metafunc.definition.nodeid.partition("::")[0] in ON_BOTH
+    if is_chosen and "store_kind" in metafunc.fixturenames:
+        metafunc.parametrize("store_kind", [SQLITE, POSTGRESQL] if STORE == SQLITE else [STORE])
 
 
 @pytest.fixture
@@ -67,4 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/browser" in item.nodeid:
             item.add_marker(pytest.mark.browser)
+        if STORE != SQLITE and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip(reason="about SQLite itself"))
     items.sort(key=lambda item: "tests/browser" in item.nodeid)

@@ -23,6 +23,7 @@ from planstrip.main import create_app
 from planstrip.parts import Parts
 from planstrip.serving import listen, server
 from planstrip.settings import load
+from tests.databases import url_of
 
 TIMEOUT_S: Final = 20.0  # for what takes milliseconds: only a hang is a failure
 # The browser's tests below a prefix, behind a proxy that keeps it, or takes it off: PLANSTRIP_TEST_ROOT=/plans.
@@ -93,7 +94,7 @@ def running(database: Path, *, strips: bool | None = None, **settings: object) -
 
     With `strips` it stands behind a `Front`; without, and without a prefix of its own, where PLANSTRIP_TEST_ROOT says.
     """
-    given = {"allow_parallel_in_progress": True, "database_url": f"sqlite:///{database}", **settings}
+    given = {"allow_parallel_in_progress": True, "database_url": url_of(database), **settings}
     if ROOT and "root_path" not in settings:
         given["root_path"], strips = ROOT, STRIPS
     loaded = load(**given)
@@ -138,7 +139,7 @@ class Program:
 def serving(database: Path, *flags: str, env: Mapping[str, str] | None = None) -> Iterator[Program]:
     """The real program on a free port, killed at the end if it still runs."""
     policy = () if any("in-progress" in flag for flag in flags) else ("--allow-parallel-in-progress",)
-    command = ["serve", "--port", "0", "--database-url", f"sqlite:///{database}", *policy, *flags]
+    command = ["serve", "--port", "0", "--database-url", url_of(database), *policy, *flags]
     with start(*command, env={"PLANSTRIP_ROOT_PATH": ROOT} | dict(env or {})) as process:
         assert process.stderr is not None
         program = Program(process, "")

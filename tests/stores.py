@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy import text as sql
 
 from planstrip import projection
 from planstrip.db import open_engine
@@ -17,6 +18,7 @@ from planstrip.events import TYPES, Entry, Event, TurnWait, Unknown, decode
 from planstrip.intake.check import check_data
 from planstrip.projection import StandingProjector
 from planstrip.writer import Writer
+from tests.databases import url_of
 from tests.running import todos
 
 
@@ -47,13 +49,14 @@ class Store:
 
     def execute(self, statement: str, **parameters: object) -> Sequence[Any]:
         with self.engine.begin() as connection:
-            result = connection.exec_driver_sql(statement, parameters)
+            result = connection.execute(sql(statement), parameters)
             return result.all() if result.returns_rows else []
 
 
 @contextlib.contextmanager
-def opened(database: Path) -> Iterator[Store]:
-    engine = open_engine(f"sqlite:///{database}")
+def opened(database: Path | str) -> Iterator[Store]:
+    """`database`: a file, or the address of a database."""
+    engine = open_engine(database if isinstance(database, str) else url_of(database))
     ticks = itertools.count(1_000, 1_000)
     writer = Writer(engine, StandingProjector(), lambda: next(ticks))
     writer.start()

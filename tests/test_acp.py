@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.databases import url_of
 from tests.running import TIMEOUT_S, Panel, running
 
 AGENT = Path(__file__).with_name("fake_acp_agent.py")
@@ -35,7 +36,7 @@ def panel(database: Path) -> Iterator[Panel]:
 @contextlib.contextmanager
 def proxy(*command: str, server: str = "http://127.0.0.1:1", database: Path) -> "Iterator[subprocess.Popen[bytes]]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLANSTRIP_")}
-    flags = ("--server", server, "--database-url", f"sqlite:///{database}")
+    flags = ("--server", server, "--database-url", url_of(database))
     with subprocess.Popen(
         [sys.executable, "-m", "planstrip", "acp", *flags, "--", *command],
         stdin=subprocess.PIPE,

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from planstrip import __version__
+from tests.databases import url_of
 from tests.running import run, serving, todos
 from tests.stores import opened, write
 
@@ -23,25 +24,25 @@ def refused(*arguments: str, env: dict[str, str] | None = None) -> str:
 
 
 def test_serving_without_the_policy_ends_with_one_line_that_says_what_is_missing(database: Path) -> None:
-    said = refused("serve", "--port", "0", "--database-url", f"sqlite:///{database}")
+    said = refused("serve", "--port", "0", "--database-url", url_of(database))
     assert "allow_parallel_in_progress" in said
     assert "--no-allow-parallel-in-progress" in said
 
 
 @pytest.mark.parametrize("flags", [("--host", "0.0.0.0"), ("--allowed-hosts", "plans.example")])
 def test_serving_to_others_without_a_token_ends_with_one_line(database: Path, flags: tuple[str, ...]) -> None:
-    said = refused("serve", POLICY, "--port", "0", "--database-url", f"sqlite:///{database}", *flags)
+    said = refused("serve", POLICY, "--port", "0", "--database-url", url_of(database), *flags)
     assert "PLANSTRIP_TOKEN" in said
 
 
 def test_a_port_that_is_taken_is_named(database: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert port in refused("serve", POLICY, "--port", port, "--database-url", f"sqlite:///{database}")
+        assert port in refused("serve", POLICY, "--port", port, "--database-url", url_of(database))
 
 
 def test_a_host_that_is_none_is_named(database: Path) -> None:
-    said = refused("serve", POLICY, "--host", "no such host", "--token", "x", "--database-url", f"sqlite:///{database}")
+    said = refused("serve", POLICY, "--host", "no such host", "--token", "x", "--database-url", url_of(database))
     assert "no such host" in said
 
 
@@ -62,7 +63,7 @@ def test_arguments_that_do_not_read_end_with_2(arguments: tuple[str, ...]) -> No
 def test_the_environment_serves_as_well_as_flags(database: Path) -> None:
     env = {
         "PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS": "false",
-        "PLANSTRIP_DATABASE_URL": f"sqlite:///{database}",
+        "PLANSTRIP_DATABASE_URL": url_of(database),
         "PLANSTRIP_TOKEN": "t",
         "PLANSTRIP_ROOT_PATH": "/plans",
     }
@@ -111,7 +112,7 @@ def test_a_session_can_be_forgotten_for_good(database: Path) -> None:
     with opened(database) as store:
         store.append("a", write("secret-word=i"))
         store.append("b", write("kept=i"))
-    url = f"sqlite:///{database}"
+    url = url_of(database)
     assert refused("forget", "nobody", "--yes", "--database-url", url)
     code, out, _ = run("forget", "a", "--yes", "--database-url", url)
     assert (code, out) == (0, "1 events deleted\n")

@@ -15,12 +15,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect
 
 from alembic import command
-from planstrip.db import WRITES, open_engine, prepare
+from planstrip.db import for_writing, open_engine, prepare
 from planstrip.errors import StoreUnusable, UnusableSettings
 from planstrip.paths import alembic_dir
 from planstrip.tables import MARKED, SCHEMA_HEAD, metadata
 from tests.running import run
 from tests.stores import Store, opened, write
+
+pytestmark = pytest.mark.sqlite
 
 
 def refusal(url: str) -> str:
@@ -190,7 +192,7 @@ def config_for(connection: Connection) -> Config:
 
 def test_the_migrations_make_the_tables_that_the_program_uses(tmp_path: Path) -> None:
     with engine_of(f"sqlite:///{tmp_path / 'plans.sqlite3'}") as engine:
-        with engine.execution_options(**WRITES).begin() as connection:
+        with for_writing(engine).begin() as connection:
             command.upgrade(config_for(connection), "head")
         with engine.connect() as connection:
             context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -206,11 +208,11 @@ def test_the_migrations_make_the_tables_that_the_program_uses(tmp_path: Path) ->
 
 def test_the_migrations_go_down_and_up_again(tmp_path: Path) -> None:
     with engine_of(f"sqlite:///{tmp_path / 'plans.sqlite3'}") as engine:
-        with engine.execution_options(**WRITES).begin() as connection:
+        with for_writing(engine).begin() as connection:
             command.upgrade(config_for(connection), "head")
             made = _schema(connection)
         for target in ("-1", "base"):
-            with engine.execution_options(**WRITES).begin() as connection:
+            with for_writing(engine).begin() as connection:
                 command.downgrade(config_for(connection), target)
                 assert _schema(connection) != made
                 assert ("events" in inspect(connection).get_table_names()) == (target != "base")

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.databases import url_of
 from tests.running import Panel, todos
 from tests.stores import opened, write
 
@@ -34,7 +35,7 @@ def test_a_stream_that_waits_for_its_session_fills_from_another_process(panel: P
 def test_an_import_beside_a_running_panel_is_seen(panel: Panel, database: Path) -> None:
     fixture = Path(__file__).parents[1] / "fixtures" / "deepseek-harness" / "fixture-todo-write.jsonl"
     subprocess.run(
-        [sys.executable, "-m", "planstrip", "import", str(fixture), "--database-url", f"sqlite:///{database}"],
+        [sys.executable, "-m", "planstrip", "import", str(fixture), "--database-url", url_of(database)],
         check=True,
         capture_output=True,
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from planstrip import view_tokens
-from planstrip.db import WRITES
+from planstrip.db import for_writing
 from planstrip.forgetting import forget_session
 from planstrip.view_tokens import Wish
 from tests.stores import opened, write
@@ -13,7 +13,7 @@ def test_a_forgotten_sessions_view_tokens_go_with_it(database: Path) -> None:
     with opened(database) as store:
         wishes = Wish("a"), Wish("b"), Wish(board={"q": "a"})
         mine, others, boards = (view_tokens.make(wish, now=0) for wish in wishes)
-        with store.engine.execution_options(**WRITES).begin() as connection:
+        with for_writing(store.engine).begin() as connection:
             for token in (mine, others, boards):
                 view_tokens.store(connection, token)
         store.append("a", write("secret-word=i"))

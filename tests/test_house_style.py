@@ -19,7 +19,7 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "upsert", "lately", "marks"}
+BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "postgresql", "upsert", "lately", "marks"}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
@@ -49,6 +49,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "writer": {"events", "db", "errors", "tables", "eventlog"},
     "follower": BASE,
     "forgetting": BASE,
+    "copying": BASE,
     "view_tokens": BASE,
     "terminal": set(),
     "refolding": LOG,
@@ -63,7 +64,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
     "issuing": LOG | {"terminal", "hooks", "web"},
     "writing": BASE | {"projection", "writer"},
-    "progress": LOG | {"intake", "terminal", "writing"},
+    "progress": LOG | {"intake", "terminal", "writing", "copying"},
     "doctor": LOG | {"doctor", "hooks", "terminal", "web"},
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
@@ -73,7 +74,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
-MAY_IMPORT_ALL: Final = {"main", "cli", "cli_tokens", "serving", "demo", "__main__", "__init__"}
+MAY_IMPORT_ALL: Final = {"main", "cli", "cli_tokens", "serving", "workers", "demo", "__main__", "__init__"}
 
 PHYSICAL: Final = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right|top|bottom)[\w-]*"

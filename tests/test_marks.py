@@ -17,6 +17,8 @@ from tests.stores import Store, opened, turn, write
 Asked = list[tuple[str, Any]]
 
 FEW = re.compile(r"USING (COVERING )?INDEX ix_events_marked|\(session=\? AND position[=>]|\(parent=|\(id=|\(condition")
+pytestmark = pytest.mark.sqlite
+
 # The head of a log, and the row that it names.
 HEAD = "WHERE events.session = ? ORDER BY events.position DESC LIMIT"
 

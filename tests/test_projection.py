@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from planstrip import projection
 from planstrip.events import Entry, Event, SessionRewind, Status, Todo, TodoWrite, ToolCall, ToolResult
@@ -18,6 +19,8 @@ from planstrip.plan.rows import Window
 from planstrip.plan.rows import fold as fold_rows
 from planstrip.plan.view import View, advance, stand
 from planstrip.projection import CHECKPOINT_EVERY, WINDOW_ROWS
+from planstrip.tables import checkpoints, sessions
+from tests.databases import POSTGRESQL
 from tests.logs import events, logs
 from tests.running import Panel, running, todos
 from tests.stores import Store, draft_of, event, opened, turn, write
@@ -181,15 +184,13 @@ def interrupted_log(store: Store, session: str = "s") -> None:
 
 def old_checkpoint(store: Store, version: int = 2, session: str = "s") -> None:
     """What the fold that cleared at every turn's start had left."""
+    projection._warn.cache_clear()  # the same session may have been told of on the other store
     with store.engine.begin() as connection:
         cleared = stand([entry for entry in store.entries(session) if "todo" not in type(entry.event).__name__.lower()])
         assert cleared.plan is None
         projection.save(connection, session, cleared)
-        connection.exec_driver_sql("UPDATE checkpoints SET version = :version", {"version": version})
-        connection.exec_driver_sql(
-            "UPDATE sessions SET completed = 0, in_progress = 0, pending = 0, fold_version = :version",
-            {"version": version},
-        )
+        connection.execute(update(checkpoints).values(version=version))
+        connection.execute(update(sessions).values(completed=0, in_progress=0, pending=0, fold_version=version))
 
 
 def test_the_plan_of_an_interrupted_turn_stands(store: Store) -> None:
@@ -232,7 +233,11 @@ def test_a_panel_on_a_database_of_the_old_fold_shows_the_plan_everywhere(
 
 
 @pytest.mark.parametrize("value", ["", "{", "[]", "null", '{"position": 6, "plan": 7}', "\x00"])
-def test_a_corrupt_checkpoint_is_dropped(store: Store, value: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_corrupt_checkpoint_is_dropped(
+    store: Store, value: str, caplog: pytest.LogCaptureFixture, store_kind: str
+) -> None:
+    if store_kind == POSTGRESQL and "\0" in value:
+        pytest.skip("PostgreSQL keeps no such text")
     interrupted_log(store)
     old_checkpoint(store, projection.VERSION)
     store.execute("UPDATE checkpoints SET value = :value", value=value)

@@ -10,10 +10,12 @@ from typing import Final
 TESTS: Final = Path(__file__).parent
 # The numbers of the rows, by their kind.
 REPORTS: Final = {
+    "a11y": "89 101 124 125 126 127 128",
     "wrong data": "1 2 5 6 7 8 13 14 24 27 28 56 65 67 116 118 121 123 145",
     "lost plan": "33 34 35 36 37 41 42 43 44 45 46 61 66 70 147",
     "display": "15 16 17 18 29 31 49 52 53 57 58 59 91 97 98 99 104 105 108 114 115",
     "live-update": "9 11 12 54 73 75 76 77 78 79 80 81 82 83 85 87 93 120",
+    "embedding": "132 133 134 135 137",
     "i18n": "3 109 111 130",
     "integration": "26 32 50 51 113 154 155 162 164",
     "security": "138 140 141",

@@ -13,9 +13,12 @@ import pytest
 
 from planstrip.settings import default_database_url
 from planstrip.status import default_path
+from tests.databases import url_of
 from tests.running import Panel, new_session, running, todos
 
 PLAN = todos("Plan=c Implement=i Build=i Review=p")
+
+pytestmark = pytest.mark.sqlite  # it reads the file itself, without a library
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +66,7 @@ def session(panel: Panel) -> str:
 
 
 def at(database: Path) -> tuple[str, str]:
-    return "--database-url", f"sqlite:///{database}"
+    return "--database-url", url_of(database)
 
 
 def test_the_session_named(database: Path, session: str) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from planstrip.db import open_engine
+from planstrip.db import for_writing, hold, open_engine
 from planstrip.errors import Conflict, Unavailable
 from planstrip.eventlog import Append, Appended, Draft
 from planstrip.events import Unknown
 from planstrip.projection import StandingProjector
 from planstrip.writer import Writer
+from tests.databases import url_of
 from tests.running import Panel, todos
 from tests.stores import Store, event, opened, write
 
@@ -141,17 +142,15 @@ def test_a_locked_store_is_unavailable_and_then_taken_again(
     store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("planstrip.db.BUSY_TIMEOUT_MS", 50)
-    engine = open_engine(f"sqlite:///{database}")
+    monkeypatch.setattr("planstrip.postgresql.LOCK_TIMEOUT_MS", 50)
+    engine = open_engine(url_of(database))
     writer = Writer(engine, StandingProjector(), lambda: 1)
     writer.start()
     try:
-        with store.engine.connect() as connection:
-            connection.exec_driver_sql("COMMIT")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        with for_writing(store.engine).begin() as connection:
+            hold(connection, ["a"])
             with pytest.raises(Unavailable, match="try again"):
                 writer.append_blocking(Append("a", [write("x=i")]))
-            connection.exec_driver_sql("ROLLBACK")
-            connection.exec_driver_sql("BEGIN")
         assert writer.append_blocking(Append("a", [write("x=i")])).positions == (1,)
     finally:
         writer.stop()
@@ -184,15 +183,15 @@ def test_another_writer_of_the_same_file_is_noticed(database: Path) -> None:
 def test_two_processes_that_write_at_once_leave_no_gap(database: Path) -> None:
     """A process each, appending as fast as it can. R143, R145."""
     code = (
-        "import sys, pathlib\n"
+        "import sys\n"
         "from tests.stores import opened, write\n"
-        "with opened(pathlib.Path(sys.argv[1])) as store:\n"
+        "with opened(sys.argv[1]) as store:\n"
         "    positions = [store.append('a', write('x=i')).positions[0] for _ in range(50)]\n"
         "    assert positions == sorted(set(positions))\n"
         "    print(*positions)\n"
     )
     root = Path(__file__).parents[1]
-    command = [sys.executable, "-c", code, str(database)]
+    command = [sys.executable, "-c", code, url_of(database)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(2)]
     answers = [process.communicate(timeout=100)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from planstrip import view_tokens
-from planstrip.db import WRITES
+from planstrip.db import for_writing
 from planstrip.view_tokens import ViewToken, Wish
 from tests.running import Panel
 
@@ -19,13 +19,13 @@ def view_of(panel: Panel, shown: str | dict[str, str], *, ago_ms: int = 0, **mor
     """The same with its record; made `ago_ms` before now."""
     wish = Wish(shown, **more) if isinstance(shown, str) else Wish(board=shown, **more)
     token = view_tokens.make(wish, panel.parts.clock() - ago_ms)
-    with panel.parts.engine.execution_options(**WRITES).begin() as connection:
+    with for_writing(panel.parts.engine).begin() as connection:
         view_tokens.store(connection, token)
         return token, view_tokens.signed(view_tokens.signer(connection), token)
 
 
 def revoke(panel: Panel, token: ViewToken) -> None:
-    with panel.parts.engine.execution_options(**WRITES).begin() as connection:
+    with for_writing(panel.parts.engine).begin() as connection:
         view_tokens.revoke(connection, token.id, panel.parts.clock())
 
 

@@ -8,17 +8,19 @@ revision = "20261130_board"
 down_revision = "20261130_first"
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+ID = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
 
 
 def upgrade() -> None:
     op.add_column("sessions", sa.Column("condition_since", BIG, nullable=False, server_default="0"))
     op.create_index("ix_sessions_condition_condition_since_id", "sessions", ["condition", "condition_since", "id"])
     op.create_index("ix_sessions_parent", "sessions", ["parent"])
-    op.create_index("ix_sessions_agent", "sessions", ["agent"])
+    op.create_index("ix_sessions_agent", "sessions", ["agent"], postgresql_using="hash")  # of any length
     op.create_table(
         "search_texts",
-        sa.Column("session", sa.String(200), nullable=False),
-        sa.Column("text", sa.Text, nullable=False),
+        sa.Column("session", ID, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("session", name="pk_search_texts"),
     )
 

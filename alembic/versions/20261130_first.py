@@ -8,6 +8,8 @@ revision = "20261130_first"
 down_revision = None
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+ID = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
 MARKED = sa.text(
     "type IN ('tool/call', 'turn/start', 'turn/end', 'turn/resume', 'todo/write',"
     " 'session/rewind', 'viewer/restore', 'viewer/retire')"
@@ -17,17 +19,17 @@ MARKED = sa.text(
 def upgrade() -> None:
     op.create_table(
         "sessions",
-        sa.Column("id", sa.String(200), nullable=False),
-        sa.Column("agent", sa.Text),
-        sa.Column("title", sa.Text),
-        sa.Column("cwd", sa.Text),
-        sa.Column("parent", sa.Text),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("agent", TEXT),
+        sa.Column("title", TEXT),
+        sa.Column("cwd", TEXT),
+        sa.Column("parent", TEXT),
         sa.Column("position", BIG, nullable=False),
         sa.Column("updated_at", BIG, nullable=False),
         sa.Column("completed", sa.Integer, nullable=False),
         sa.Column("in_progress", sa.Integer, nullable=False),
         sa.Column("pending", sa.Integer, nullable=False),
-        sa.Column("active", sa.Text),
+        sa.Column("active", TEXT),
         sa.Column("condition", sa.String(20), nullable=False),
         sa.Column("fold_version", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_sessions"),
@@ -36,11 +38,11 @@ def upgrade() -> None:
     op.create_table(
         "events",
         sa.Column("id", BIG, nullable=False),
-        sa.Column("session", sa.String(200), nullable=False),
+        sa.Column("session", ID, nullable=False),
         sa.Column("position", BIG, nullable=False),
-        sa.Column("type", sa.Text, nullable=False),
+        sa.Column("type", TEXT, nullable=False),
         sa.Column("time", BIG, nullable=False),
-        sa.Column("key", sa.Text),
+        sa.Column("key", TEXT),
         sa.Column("data", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_events"),
         sa.UniqueConstraint("session", "position", name="uq_events_session_position"),
@@ -55,7 +57,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "checkpoints",
-        sa.Column("session", sa.String(200), nullable=False),
+        sa.Column("session", ID, nullable=False),
         sa.Column("name", sa.String(50), nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("position", BIG, nullable=False),

@@ -71,6 +71,9 @@ def serve(
     access_log: Annotated[
         bool | None, typer.Option("--access-log", help="Log each request, tokens hidden.", show_default=False)
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Server processes; more than one need PostgreSQL.", show_default=False)
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
@@ -88,6 +91,7 @@ def serve(
         frame_ancestors=frame_ancestors,
         root_path=root_path,
         access_log=access_log,
+        workers=workers,
     )
     raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
@@ -239,6 +243,17 @@ def migrate(database_url: Database = None) -> None:
     from planstrip.db import open_engine, prepare
 
     prepare(open_engine(_database(database_url)))
+
+
+@app.command()
+def copy(
+    source: Annotated[str, typer.Option("--from", help="The database whose log is copied.")],
+    target: Annotated[str, typer.Option("--to", help="An empty one, such as postgresql://user@host/plans.")],
+) -> None:
+    """Copy a log into another database, of either kind, and prove the copy equal."""
+    from planstrip.progress import run_copy
+
+    raise typer.Exit(run_copy(source, target))
 
 
 @app.command()

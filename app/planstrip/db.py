@@ -1,38 +1,44 @@
-"""The engine, and whether the database behind it is one that this program can use."""
+"""The engine, and whether the database behind it is one that this program can use: SQLite's or PostgreSQL's."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
 
+from planstrip import postgresql
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
+from planstrip.postgresql import Notice, is_lost, is_passing, is_stores, listening
 from planstrip.tables import SCHEMA_HEAD
 
 if TYPE_CHECKING:
     from alembic.config import Config
+__all__ = ["Notice", "is_lost", "is_passing", "is_stores", "listening"]
 
 BUSY_TIMEOUT_MS: Final = 5_000
-WRITES: Final = {"planstrip_begin": "BEGIN IMMEDIATE"}
-NO_TRANSACTION: Final = {"planstrip_begin": None}  # each statement sees the newest commit
+EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 or postgresql://user@host/plans"
+SCHEMA_LOCK: Final = "/schema"  # no session's id has a slash
 
 
 def open_engine(url: str) -> Engine:
-    """An engine whose transactions are snapshots; with the option `WRITES` they hold the write lock from the start.
+    """An engine whose transactions are snapshots.
 
-    A SQLite transaction that begins by reading and then writes fails at once, whatever the busy timeout.
     Raises StoreUnusable, with what to do, for an address that is none.
     """
-    shown = url.rpartition("@")[2][:200]  # without a password
+    shown = url.rpartition("@")[2].partition("?")[0][:200]  # without a password
     try:
         engine = _engine(make_url(url))
     except OSError as error:
         raise StoreUnusable(f"database {shown!r}: {error.strerror}; choose another with --database-url") from error
-    except (exc.ArgumentError, ImportError) as error:
-        raise StoreUnusable(
-            f"database {shown!r}: {error!s:.100}; expected an address such as sqlite:////home/me/plans.sqlite3"
-        ) from error
+    except ImportError as error:
+        needed = postgresql.NEEDS_PSYCOPG if error.name == "psycopg" else f"{error!s:.100}; {EXPECTED}"
+        raise StoreUnusable(f"database {shown!r}: {needed}") from error
+    except exc.ArgumentError as error:
+        raise StoreUnusable(f"database {shown!r}: {error!s:.100}; {EXPECTED}") from error
+    except ValueError:  # from a port that is no number, which may be a part of the password
+        raise StoreUnusable(f"the database's address has a port that is no number; {EXPECTED}") from None
     # Many rows in one statement: sqlite3 lets go of the GIL at every row of an executemany.
     engine.dialect.use_insertmanyvalues_wo_returning = True
     if engine.dialect.name == "sqlite":
@@ -41,12 +47,28 @@ def open_engine(url: str) -> Engine:
     return engine
 
 
+def for_writing(engine: Engine) -> Engine:
+    """Transactions that write. On SQLite they hold the write lock from the start: one that begins by reading and then
+    writes fails at once, whatever the busy timeout. On PostgreSQL they `hold` what they write."""
+    is_sqlite = engine.dialect.name == "sqlite"
+    return engine.execution_options(**({"planstrip_begin": "BEGIN IMMEDIATE"} if is_sqlite else postgresql.WRITERS))
+
+
+def without_transaction(engine: Engine) -> Engine:
+    """Each statement sees the newest commit."""
+    is_sqlite = engine.dialect.name == "sqlite"
+    return engine.execution_options(**({"planstrip_begin": None} if is_sqlite else postgresql.AUTOCOMMIT))
+
+
 def _engine(url: URL) -> Engine:
-    if url.get_backend_name() == "sqlite":
-        if not url.database or url.database == ":memory:":
-            raise exc.ArgumentError("a database in memory is another one for each connection")
-        if not url.database.startswith("file:"):  # SQLite's own form of an address, which may say `mode=ro`
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    if url.get_backend_name() == "postgresql":
+        return postgresql.open_postgresql(url)
+    if url.get_backend_name() != "sqlite":
+        raise exc.ArgumentError(f"there is no store on {url.get_backend_name()}")
+    if not url.database or url.database == ":memory:":
+        raise exc.ArgumentError("a database in memory is another one for each connection")
+    if not url.database.startswith("file:"):  # SQLite's own form of an address, which may say `mode=ro`
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     return create_engine(url, pool_pre_ping=False)
 
 
@@ -70,9 +92,49 @@ def data_version(connection: Connection) -> int | None:
     return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
 
 
+def hold(connection: Connection, sessions: Iterable[str]) -> None:
+    """Let nobody else append to these sessions until the transaction ends. A SQLite writer is alone anyway."""
+    if connection.dialect.name == "postgresql":
+        postgresql.lock(connection, sessions)
+
+
+def stay(connection: Connection) -> None:
+    """Let a long transaction be: no server is to cut it because it rests between two statements."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
+def announce(connection: Connection, heads: Mapping[str, int]) -> str | None:
+    """Wake who follows the log once this transaction has committed; returns its id, where the store has ids."""
+    if connection.dialect.name != "postgresql":
+        return None
+    return postgresql.announce(connection, heads)
+
+
+def tells_commits(engine: Engine) -> bool:
+    """Whether `listening` hears what others commit; else `data_version` is to be asked."""
+    return engine.dialect.name == "postgresql"
+
+
+def has_committed(engine: Engine, transaction: str) -> bool | None:
+    """What became of a transaction that was `announce`d; None where the store cannot tell."""
+    return postgresql.has_committed(engine, transaction)
+
+
+def backend(connection: Connection) -> int | None:
+    """The number of the server's process behind a connection, where there is one."""
+    return postgresql.backend(connection) if connection.dialect.name == "postgresql" else None
+
+
+def address_of(engine: Engine) -> str:
+    """The database's address as it may be shown: the password may stand in its query as well."""
+    shown = engine.url.set(drivername=engine.url.get_backend_name(), query={})
+    return shown.render_as_string(hide_password=True)
+
+
 def prepare(engine: Engine) -> None:
     """Bring the schema to this program's. Raises StoreUnusable, with what to do, when that cannot be."""
-    shown = engine.url.render_as_string(hide_password=True)
+    shown = address_of(engine)
     try:
         found = revision(engine)
         if found == SCHEMA_HEAD:
@@ -80,7 +142,9 @@ def prepare(engine: Engine) -> None:
         else:
             upgrade(engine, found)
     except exc.DatabaseError as error:
-        raise StoreUnusable(f"database {shown}: {_advice(error)}") from error
+        raise StoreUnusable(f"database {shown}: {_advice(engine, error)}") from error
+    except exc.ArgumentError as error:
+        raise StoreUnusable(f"database {shown}: {error}") from error
     except OSError as error:
         raise StoreUnusable(f"database {shown}: {error.strerror}; choose another with --database-url") from error
 
@@ -91,10 +155,11 @@ def upgrade(engine: Engine, found: str | None) -> None:
     config = _migrations()
     if found is not None and found not in known_revisions():
         raise StoreUnusable(
-            f"database {engine.url.render_as_string()}: its schema {found!r} is newer than this program's"
+            f"database {address_of(engine)}: its schema {found!r} is newer than this program's"
             f" {SCHEMA_HEAD!r}; upgrade planstrip, or choose another database with --database-url"
         )
-    with engine.execution_options(**WRITES).begin() as connection:
+    with for_writing(engine).begin() as connection:
+        hold(connection, [SCHEMA_LOCK])  # of several that upgrade at once the first does, the others find it done
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
@@ -117,6 +182,8 @@ def _migrations() -> "Config":
 def revision(engine: Engine) -> str | None:
     """The schema that the database stands at; None for an empty one. Raises StoreUnusable for somebody else's."""
     with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            postgresql.check_encoding(connection)
         names = set(engine.dialect.get_table_names(connection))
         if "alembic_version" not in names:
             if not names:
@@ -130,19 +197,21 @@ def revision(engine: Engine) -> str | None:
 
 def _not_ours(engine: Engine, names: set[str]) -> StoreUnusable:
     return StoreUnusable(
-        f"database {engine.url.render_as_string()} is not planstrip's: it has the tables {sorted(names)[:5]};"
+        f"database {address_of(engine)} is not planstrip's: it has the tables {sorted(names)[:5]};"
         " choose another with --database-url"
     )
 
 
 def _try_writing(engine: Engine) -> None:
-    with engine.execution_options(**WRITES).connect() as connection, connection.begin() as transaction:
+    with for_writing(engine).connect() as connection, connection.begin() as transaction:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
         transaction.rollback()
 
 
-def _advice(error: exc.DatabaseError) -> str:
-    said = str(error.orig)
+def _advice(engine: Engine, error: exc.DatabaseError) -> str:
+    said = said_by(error)
+    if engine.dialect.name == "postgresql":
+        return postgresql.advice(error, said)
     if "readonly" in said or "read-only" in said:
         return f"{said}; make the file and its folder writable, or choose another with --database-url"
     if "locked" in said:
@@ -150,3 +219,8 @@ def _advice(error: exc.DatabaseError) -> str:
     if "not a database" in said or "malformed" in said:
         return f"{said}; it is not planstrip's or it is damaged: choose another with --database-url"
     return f"{said}; check the path and its permissions, or choose another with --database-url"
+
+
+def said_by(error: exc.SQLAlchemyError) -> str:
+    """The driver's own words, in one line."""
+    return " ".join(str(getattr(error, "orig", error)).split())

@@ -2,7 +2,7 @@
 
 from sqlalchemy import delete, func, select
 
-from planstrip.db import NO_TRANSACTION, WRITES, open_engine, prepare
+from planstrip.db import address_of, for_writing, hold, open_engine, prepare, without_transaction
 from planstrip.errors import UnusableSettings
 from planstrip.tables import checkpoints, events, search_texts, sessions, view_tokens
 
@@ -11,12 +11,13 @@ def forget_session(database_url: str, session: str) -> int:
     """How many events were deleted. Raises UnusableSettings when there is no such session."""
     engine = open_engine(database_url)
     prepare(engine)
-    with engine.execution_options(**WRITES).begin() as connection:
+    with for_writing(engine).begin() as connection:
+        hold(connection, [session])
         known = connection.execute(
             select(func.count()).select_from(events).where(events.c.session == session)
         ).scalar_one()
         if not known:
-            raise UnusableSettings(f"there is no session {session!r} in {engine.url.render_as_string()}")
+            raise UnusableSettings(f"there is no session {session!r} in {address_of(engine)}")
         for table, column in (
             (events, events.c.session),
             (checkpoints, checkpoints.c.session),
@@ -26,7 +27,7 @@ def forget_session(database_url: str, session: str) -> int:
         ):
             connection.execute(delete(table).where(column == session))
     if engine.dialect.name == "sqlite":
-        with engine.execution_options(**NO_TRANSACTION).connect() as connection:
+        with without_transaction(engine).connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.exec_driver_sql("VACUUM")  # deleted rows stay readable in the file until then
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

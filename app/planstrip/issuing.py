@@ -17,7 +17,7 @@ from rich.text import Text
 from sqlalchemy import Connection, select
 
 from planstrip import view_tokens
-from planstrip.db import WRITES, open_engine, prepare
+from planstrip.db import for_writing, open_engine, prepare
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import DEFAULT_URL, panel_url
 from planstrip.tables import sessions
@@ -126,7 +126,7 @@ def _writing(database_url: str) -> Iterator[Connection]:
     engine = open_engine(database_url)
     try:
         prepare(engine)
-        with engine.execution_options(**WRITES).begin() as connection:
+        with for_writing(engine).begin() as connection:
             yield connection
     finally:
         engine.dispose()

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,33 @@ def run_watch(database_url: str, paths: Sequence[Path]) -> int:
             say(sys.stdout, f"watching {path}" if os.path.exists(path) else f"waiting for {path}")
         watch_paths(writer, paths, stop, _print_change)
     return 0
+
+
+def run_copy(source_url: str, target_url: str) -> int:
+    """0, or 1 when the copy does not prove equal, which is not kept then."""
+    from planstrip.copying import copy_log
+
+    with _copy_bar() as on_progress:
+        copied = copy_log(source_url, target_url, on_progress)
+    if copied.unequal:
+        shown = ", ".join(repr(session) for session in copied.unequal[:5])
+        say(sys.stderr, f"not equal, and not kept: {_count(len(copied.unequal), 'session')}, such as {shown}")
+        return 1
+    say(sys.stdout, f"{_count(copied.sessions, 'session')}, {_count(copied.events, 'event')} copied; both are equal")
+    return 0
+
+
+@contextmanager
+def _copy_bar() -> "Iterator[Callable[[int, int], None] | None]":
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("copy", total=None)
+        yield lambda copied, total: bar.update(task, completed=copied, total=total)
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, bindparam, delete, select, union
+from sqlalchemy import Connection, and_, bindparam, delete, select, union
 
+from planstrip.db import hold
 from planstrip.eventlog import read, read_at
 from planstrip.events import Entry, ToolCall
 from planstrip.marks import PLAN_SETTERS, between, newest, newest_one
@@ -40,16 +41,34 @@ log = logging.getLogger(__name__)
 class StandingProjector:
     """Folds what a writer appends, in the same transaction: the sessions' table always shows the log's head.
 
-    Its cache is valid while no other connection has written: the writer resets it otherwise.
+    Its cache is valid while no other connection has written: the writer resets or refreshes it otherwise.
     """
 
     def __init__(self) -> None:
         self._standing: OrderedDict[str, Standing] = OrderedDict()
         self._saved: dict[str, int] = {}
+        self._firsts: dict[str, int] = {}
 
     def reset(self) -> None:
         self._standing.clear()
         self._saved.clear()
+        self._firsts.clear()
+
+    def refresh(self, connection: Connection, sessions: Sequence[str]) -> None:
+        """Take in what others have appended to these sessions, which nobody else can write now.
+
+        A session that was forgotten and has begun anew is another one: its first event tells.
+        """
+        cached = [session for session in sessions if session in self._standing]
+        heads = {row.id: row for row in connection.execute(_HEADS, {"ids": cached})} if cached else {}
+        for session in cached:
+            row, standing = heads.get(session), self._standing[session]
+            if row is None or row.position < standing.position or row.first != self._firsts.get(session):
+                self._drop(session)
+                if row is not None:
+                    self._firsts[session] = row.first
+            elif row.position > standing.position:
+                self._standing[session] = _from(connection, session, standing)
 
     def head(self, connection: Connection, session: str) -> int:
         return self._load(connection, session).position
@@ -68,8 +87,12 @@ class StandingProjector:
         upsert(connection, sessions, rows)
         upsert(connection, search_texts, texts)
         while len(self._standing) > CACHED_SESSIONS:
-            dropped, _ = self._standing.popitem(last=False)
-            del self._saved[dropped]
+            self._drop(next(iter(self._standing)))
+
+    def _drop(self, session: str) -> None:
+        del self._standing[session]
+        del self._saved[session]
+        self._firsts.pop(session, None)
 
     def _load(self, connection: Connection, session: str) -> Standing:
         found = self._standing.get(session)
@@ -186,7 +209,7 @@ def save(connection: Connection, session: str, standing: Standing) -> None:
 
 
 def rebuild(connection: Connection, session: str) -> Standing:
-    """Drop the session's checkpoint and fold its whole log again. Needs a transaction that writes."""
+    """Drop the session's checkpoint and fold its whole log again. Needs a transaction that writes, and holds it."""
     _checkpoint(connection, session)  # says what is wrong with it
     connection.execute(delete(checkpoints).where(checkpoints.c.session == session))
     standing = current(connection, session)
@@ -198,6 +221,7 @@ def rebuild(connection: Connection, session: str) -> Standing:
 
 
 def rebuild_all(connection: Connection, session_ids: Sequence[str]) -> None:
+    hold(connection, session_ids)
     for session in session_ids:
         rebuild(connection, session)
 
@@ -255,6 +279,11 @@ _HEAD: Final = (
     .where(events.c.session == bindparam("session"))
     .order_by(events.c.position.desc())
     .limit(1)
+)
+_HEADS: Final = (
+    select(sessions.c.id, sessions.c.position, events.c.id.label("first"))
+    .join(events, and_(events.c.session == sessions.c.id, events.c.position == 1))
+    .where(sessions.c.id.in_(bindparam("ids", expanding=True)))
 )
 _CHECKPOINT: Final = select(checkpoints.c.version, checkpoints.c.position, checkpoints.c.value).where(
     checkpoints.c.session == bindparam("session"), checkpoints.c.name == bindparam("name")

@@ -18,6 +18,7 @@ from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.access_log import set_up_access_log
 from planstrip.web.guard import Guard
+from planstrip.writer import Writer
 
 GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
 
@@ -40,28 +41,54 @@ class Server(uvicorn.Server):
 
 def run_server(settings: Settings, *, open_browser: bool = False, is_watching: bool = False) -> int:
     """Serve until a signal. Raises UnusableSettings when the address cannot be had, StoreUnusable for the database."""
+    if settings.workers > 1:
+        return _run_several(settings, open_browser=open_browser, is_watching=is_watching)
     guard = create_app(settings)
+    listener = _listening(settings, open_browser=open_browser)
+    running = server(guard)
+    with ExitStack() as beside:
+        beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
+        if is_watching:
+            writer = guard.app.state.parts.writer  # type: ignore[attr-defined]
+            _watch(beside, writer, running.ending)
+        running.run(sockets=[listener])
+    return 0
+
+
+def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -> int:
+    """What is there once, the spool's courier and the transcripts' reader, is in the process that the workers have."""
+    from planstrip.workers import check_store, run_workers
+    from planstrip.writing import writing
+
+    check_store(settings)
+    listener, ending = _listening(settings, open_browser=open_browser), threading.Event()
+    _log_to_stderr()
+    with ExitStack() as beside:
+        beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
+        if is_watching:
+            _watch(beside, beside.enter_context(writing(settings.database_url)), ending)
+        run_workers(settings, listener, ending)
+    return 0
+
+
+def _watch(beside: ExitStack, writer: Writer, ending: threading.Event) -> None:
+    from planstrip.transcribing import folders_of, transcribing
+
+    beside.enter_context(transcribing(writer, folders_of([]), ending))
+
+
+def _listening(settings: Settings, *, open_browser: bool) -> socket.socket:
+    """Listens, and says where."""
     listener = listen(settings.host, settings.port)
     address = address_of(settings, listener)
     print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
-    running = server(guard)
-    with ExitStack() as beside:
-        beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
-        if is_watching:
-            from planstrip.transcribing import folders_of, transcribing
-
-            writer = guard.app.state.parts.writer  # type: ignore[attr-defined]
-            beside.enter_context(transcribing(writer, folders_of([]), running.ending))
-        running.run(sockets=[listener])
-    return 0
+    return listener
 
 
 def server(guard: Guard) -> Server:
-    logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
-    for name in ("uvicorn", "watchfiles"):  # the one says what we say better, the other tells every change
-        logging.getLogger(name).setLevel(logging.WARNING)
+    _log_to_stderr()
     config = uvicorn.Config(
         guard,
         log_config=None,
@@ -73,6 +100,12 @@ def server(guard: Guard) -> Server:
     )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
     set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
+    for name in ("uvicorn", "watchfiles"):  # the one says what we say better, the other tells every change
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def listen(host: str, port: int) -> socket.socket:

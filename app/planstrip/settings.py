@@ -64,6 +64,9 @@ class Settings(BaseSettings):
     access_log: bool = False
     """Whether each request is logged, with the tokens in its address hidden."""
 
+    workers: int = Field(default=1, ge=1, le=64)
+    """Server processes; more than one need PostgreSQL."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

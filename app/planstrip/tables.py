@@ -2,7 +2,20 @@
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Dialect,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
 
 SCHEMA_HEAD: Final = "20261201_turns"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
 
@@ -14,22 +27,48 @@ metadata = MetaData(
     }
 )
 
+
+class Words(TypeDecorator[str]):
+    """A string for PostgreSQL, which takes no U+0000: it is kept as U+001A and `0`."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        if value is None or ("\0" not in value and "\x1a" not in value):
+            return value
+        return value.replace("\x1a", "\x1a1").replace("\0", "\x1a0")
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> str | None:
+        if value is None or "\x1a" not in value:
+            return value
+        return value.replace("\x1a0", "\0").replace("\x1a1", "\x1a")
+
+
+class ShortWords(Words):
+    impl = String  # type: ignore[assignment]
+    cache_ok = True
+
+
+# In PostgreSQL ordered by code point, as SQLite does it: ranges of keys need that.
+_TEXT: Final = Text().with_variant(Words(collation="C"), "postgresql")
+_ID: Final = String(200).with_variant(ShortWords(200, collation="C"), "postgresql")
 _BIG: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers its rows itself only in an INTEGER
 
 sessions = Table(
     "sessions",
     metadata,
-    Column("id", String(200), primary_key=True),
-    Column("agent", Text),
-    Column("title", Text),
-    Column("cwd", Text),
-    Column("parent", Text),
+    Column("id", _ID, primary_key=True),
+    Column("agent", _TEXT),
+    Column("title", _TEXT),
+    Column("cwd", _TEXT),
+    Column("parent", _TEXT),
     Column("position", _BIG, nullable=False),
     Column("updated_at", _BIG, nullable=False),
     Column("completed", Integer, nullable=False),
     Column("in_progress", Integer, nullable=False),
     Column("pending", Integer, nullable=False),
-    Column("active", Text),
+    Column("active", _TEXT),
     Column("condition", String(20), nullable=False),
     Column("fold_version", Integer, nullable=False),
     Column("condition_since", _BIG, nullable=False, server_default="0"),
@@ -44,19 +83,19 @@ sessions = Table(
 search_texts = Table(
     "search_texts",
     metadata,
-    Column("session", String(200), primary_key=True),
-    Column("text", Text, nullable=False),
+    Column("session", _ID, primary_key=True),
+    Column("text", _TEXT, nullable=False),
 )
 
 events = Table(
     "events",
     metadata,
     Column("id", _BIG, primary_key=True),  # order over all sessions: how another process finds what is new
-    Column("session", String(200), nullable=False),
+    Column("session", _ID, nullable=False),
     Column("position", _BIG, nullable=False),
-    Column("type", Text, nullable=False),
+    Column("type", _TEXT, nullable=False),
     Column("time", _BIG, nullable=False),
-    Column("key", Text),
+    Column("key", _TEXT),
     Column("data", Text, nullable=False),
     UniqueConstraint("session", "position"),
     sqlite_autoincrement=True,
@@ -87,7 +126,7 @@ Index(
 checkpoints = Table(
     "checkpoints",
     metadata,
-    Column("session", String(200), primary_key=True),
+    Column("session", _ID, primary_key=True),
     Column("name", String(50), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("position", _BIG, nullable=False),

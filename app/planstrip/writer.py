@@ -5,20 +5,25 @@ import contextlib
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from planstrip.db import WRITES, data_version
+from planstrip import db
 from planstrip.errors import PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
 from planstrip.eventlog import Append, Appended, Batch, Projector
 
 MAX_APPENDS_PER_COMMIT: Final = 512
+DOUBT_S: Final = 5.0
+IN_DOUBT: Final = Said(
+    _("the store went away as it committed: it may have been written or not; send it again, with its key")
+)
 
 Outcome: TypeAlias = Appended | BaseException
 Job: TypeAlias = Callable[[Connection], None]
@@ -41,7 +46,10 @@ class _Request:
 
 @dataclass(slots=True)
 class Writer:
-    """`clock` gives ms since the epoch; `on_commit` is called in the writer's thread with each session's new head."""
+    """`clock` gives ms since the epoch; `on_commit` is called in the writer's thread with each session's new head.
+
+    `backend`: the store's own number for the writer's connection, where it has one.
+    """
 
     engine: Engine
     projector: Projector
@@ -49,6 +57,7 @@ class Writer:
     on_commit: Callable[[Mapping[str, int]], None] | None = None
     appends: int = 0
     commits: int = 0
+    backend: int | None = None
     _queue: "queue.SimpleQueue[_Request | None]" = field(default_factory=queue.SimpleQueue)
     _thread: threading.Thread | None = None
     _is_stopped: bool = False
@@ -129,27 +138,38 @@ class Writer:
         """One commit for all; if it fails, one for each, so that a bad neighbour takes nobody down."""
         heads: Mapping[str, int] = {}
         try:
-            outcomes, heads = self._commit(requests)
+            outcomes, heads = self._commit_again(requests)
         except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to who asked, and the thread goes on
             self._disconnect()
-            if len(requests) > 1:
+            if len(requests) > 1 and not _is_stores(error):
                 for request in requests:
                     self._write([request])
                 return
-            outcomes = [_said(error)]
+            outcomes = [_said(error)] * len(requests)
         if heads and self.on_commit is not None:
             with contextlib.suppress(RuntimeError):  # its loop has closed: then nobody watches
                 self.on_commit(heads)
         _answer(requests, outcomes)
 
+    def _commit_again(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:
+        """As `_commit`, once more after what passes: a connection that was lost meanwhile, a place that was taken."""
+        try:
+            return self._commit(requests)
+        except _InDoubtError as doubt:
+            self._disconnect()
+            if self._has_committed(doubt):
+                return doubt.outcomes, doubt.heads
+        except DBAPIError as error:
+            self._disconnect()
+            if not db.is_passing(error):
+                raise
+        return self._commit(requests)
+
     def _commit(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:
-        connection = self._connection = self._connection or self.engine.execution_options(**WRITES).connect()
+        connection = self._connect()
         outcomes: list[Outcome] = []
-        with connection.begin():
-            version = data_version(connection)
-            if version is None or version != self._version:
-                self.projector.reset()  # another connection has written: what was cached may be of yesterday
-                self._version = version
+        with connection.begin() as transaction:
+            self._renew(connection, [request.work.session for request in requests if isinstance(request.work, Append)])
             batch = Batch(connection, self.projector, self.clock())
             for request in requests:
                 if not isinstance(request.work, Append):
@@ -163,15 +183,53 @@ class Writer:
                         raise
                     outcomes.append(error)
             batch.flush()
+            number = db.announce(connection, batch.heads) if batch.heads else None
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                if number is None or not db.is_lost(error):
+                    raise
+                raise _InDoubtError(number, outcomes, batch.heads) from error
         self.commits += 1
         self.appends += sum(isinstance(outcome, Appended) for outcome in outcomes)
         return outcomes, batch.heads
 
+    def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection = db.for_writing(self.engine).connect()
+            self.backend = db.backend(self._connection)
+        return self._connection
+
+    def _renew(self, connection: Connection, sessions: Sequence[str]) -> None:
+        """See that nothing which is cached is of yesterday, and that nobody else writes these sessions meanwhile."""
+        version = db.data_version(connection)
+        if version is None:
+            db.hold(connection, sessions)
+            self.projector.refresh(connection, list(dict.fromkeys(sessions)))
+        elif version != self._version:
+            self.projector.reset()
+            self._version = version
+
+    def _has_committed(self, doubt: "_InDoubtError") -> bool:
+        """Ask until the server is back. Raises Unavailable where it cannot be known."""
+        end = time.monotonic() + DOUBT_S
+        while time.monotonic() < end:
+            try:
+                found = db.has_committed(self.engine, doubt.transaction)
+            except SQLAlchemyError:
+                time.sleep(0.1)
+                continue
+            if found is not None:
+                return found
+            break
+        raise Unavailable(IN_DOUBT) from doubt
+
     def _disconnect(self) -> None:
         self.projector.reset()
-        self._version = None
+        self._version = self.backend = None
         if self._connection is not None:
-            with contextlib.suppress(DBAPIError):
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.invalidate()  # whatever state it is in: nobody is handed it again
                 self._connection.close()
             self._connection = None
 
@@ -187,9 +245,27 @@ def _groups(requests: Sequence[_Request]) -> list[list[_Request]]:
     return groups
 
 
+class _InDoubtError(Exception):
+    """The connection was lost while it committed `outcomes`."""
+
+    def __init__(self, transaction: str, outcomes: list[Outcome], heads: Mapping[str, int]) -> None:
+        super().__init__(f"transaction {transaction}")
+        self.transaction = transaction
+        self.outcomes = outcomes
+        self.heads = heads
+
+
+def _is_stores(error: Exception) -> bool:
+    """Whether it is no request's fault, and would meet each of them alone."""
+    return isinstance(error, Unavailable) or (isinstance(error, DBAPIError) and db.is_lost(error))
+
+
 def _said(error: Exception) -> Exception:
-    if isinstance(error, OperationalError):
-        return Unavailable(f"the store did not take it: {error.orig}; nothing was written, try again")
+    if isinstance(error, _InDoubtError):  # twice in a row
+        return Unavailable(IN_DOUBT)
+    if isinstance(error, DBAPIError) and db.is_stores(error):
+        told = _("the store did not take it: %(error)s; nothing was written, try again")
+        return Unavailable(Said(told, error=db.said_by(error)))
     if not isinstance(error, PlanstripError):
         log.error("an append failed", exc_info=error)
     return error

@@ -1,6 +1,7 @@
 """The strip's honesty and acts in a browser: notes, the finished moment, retire and undo, copying (spec.md §9)."""
 
 import time
+from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -124,3 +125,29 @@ def test_a_plan_row_leads_back_to_the_plan(page: Page, shared_panel: Panel) -> N
     page.locator("#row-2 > summary").click()
     page.get_by_role("link", name="To the plan").click()
     assert page.url.endswith(f"/sessions/{session}#strip")
+
+
+def named(node: dict[str, Any]) -> bool:
+    """Whether a node of the accessibility tree is the strip's control."""
+    name: str = node["name"]["value"]
+    return name.startswith("To-dos")
+
+
+def test_the_strip_is_opened_closed_and_read_by_key_alone(page: Page, shared_panel: Panel) -> None:
+    """R101, R124: a control that says whether it is expanded, and a list whose items begin with their status."""
+    session = new_session()
+    shared_panel.write(session, todos("a=c b=i c=i d=p"))
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    summary, strip = page.locator(f"{STRIP} > summary"), page.locator(STRIP)
+    summary.focus()
+    for key, is_open in (("Enter", True), ("Space", False), ("Enter", True)):
+        page.keyboard.press(key)
+        assert strip.evaluate("strip => strip.open") == is_open
+        nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+        (control,) = [node for node in nodes if node["role"]["value"] == "DisclosureTriangle" and named(node)]
+        assert {"name": "expanded", "value": {"type": "booleanOrUndefined", "value": is_open}} in control["properties"]
+    expect(summary).to_be_focused()
+    items = strip.get_by_role("list").first.get_by_role("listitem")
+    read = ["Completed: a", "In progress: b", "In progress: c", "Pending: d"]
+    assert [text.strip()[: len(said)] for text, said in zip(items.all_text_contents(), read, strict=True)] == read

@@ -16,6 +16,7 @@ from planstrip.intake.imports import ImportReport, import_paths
 from planstrip.plan.fold import fold
 from planstrip.projection import StandingProjector
 from planstrip.writer import Writer
+from tests.databases import url_of
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "deepseek-harness"
 
@@ -32,7 +33,7 @@ class Store:
     def fresh(self) -> "Log":
         path = self.folder / f"taken-{next(self.numbers)}.sqlite3"
         path.write_bytes(self.empty_log)
-        writer = Writer(open_engine(f"sqlite:///{path}"), StandingProjector(), lambda: time.time_ns() // 1_000_000)
+        writer = Writer(open_engine(url_of(path)), StandingProjector(), lambda: time.time_ns() // 1_000_000)
         writer.start()
         self.writers.append(writer)
         return Log(writer)

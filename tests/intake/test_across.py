@@ -20,6 +20,7 @@ from planstrip.transcripts.acp import AcpWire
 from planstrip.transcripts.deepseek_harness import BETWEEN_TURN_AND_PROMPT
 from planstrip.transcripts.records import iso_time_at
 from planstrip.transcripts.sources import source_of
+from tests.databases import is_on_postgresql
 from tests.intake.test_hooks import FIXTURES, PLAN_TOOLS, RUNS, expected, payloads, post
 from tests.running import Panel, running
 
@@ -192,7 +193,8 @@ def test_hooks_that_were_missed_are_made_up_for_by_the_transcript(
     run, order, start, size = gap
     folder = tmp_path_factory.mktemp("gap")
     for name in ("alone", "both"):
-        shutil.copy(database, folder / name)
+        if not is_on_postgresql(database):
+            shutil.copy(database, folder / name)
     with running(folder / "alone") as panel:
         import_paths(panel.parts.writer, files_of(run))
         alone = {session: panel.events(session) for session in sessions_of(run)}
@@ -348,6 +350,7 @@ def test_turns_before_a_wire_are_kept_and_counted_on(panel: Panel, tmp_path: Pat
         (hooks_others._TURNS.params(session="s"), "ix_events_marked (session=? AND type=?"),
     ],
 )
+@pytest.mark.sqlite
 def test_what_was_told_is_found_without_a_walk_through_the_session(
     panel: Panel, query: Select[Any], index: str
 ) -> None:

@@ -272,6 +272,7 @@ def test_a_store_that_fails_stops_the_import_with_a_clear_error(log: "Log") -> N
         import_paths(log.writer, [KILLED, RESUMED])
 
 
+@pytest.mark.sqlite
 def test_nothing_is_stored_behind_a_batch_that_was_not(
     store: "Store", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

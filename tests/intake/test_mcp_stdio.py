@@ -14,6 +14,7 @@ from mcp import Client
 from planstrip.db import open_engine
 from planstrip.eventlog import read_stored
 from planstrip.intake.tool import description
+from tests.databases import url_of
 from tests.mcp_client import CODEX, PROTOCOLS, call, codex, over_stdio, use, write
 from tests.running import new_session, run, running, serving, todos
 
@@ -24,7 +25,7 @@ both_protocols = pytest.mark.parametrize("mode", PROTOCOLS)
 
 
 def stored(database: Path, session: str) -> list[tuple[str, dict[str, Any]]]:
-    engine = open_engine(f"sqlite:///{database}")
+    engine = open_engine(url_of(database))
     try:
         with engine.connect() as connection:
             return [(event.type, json.loads(event.data)) for event in read_stored(connection, session, 0, 1_000)]
@@ -34,7 +35,7 @@ def stored(database: Path, session: str) -> list[tuple[str, dict[str, Any]]]:
 
 def into(database: Path, *arguments: str, **more: Any) -> Any:
     """A client of `planstrip mcp` without a server."""
-    flags = ("--server", NOWHERE, "--database-url", f"sqlite:///{database}")
+    flags = ("--server", NOWHERE, "--database-url", url_of(database))
     policy = () if any("in-progress" in argument for argument in arguments) else (PARALLEL,)
     return over_stdio(*flags, *policy, *arguments, **more)
 
@@ -43,7 +44,7 @@ def into(database: Path, *arguments: str, **more: Any) -> Any:
 
 
 def test_it_needs_a_policy_where_no_server_says_one(database: Path) -> None:
-    code, out, err = run("mcp", "--server", NOWHERE, "--database-url", f"sqlite:///{database}")
+    code, out, err = run("mcp", "--server", NOWHERE, "--database-url", url_of(database))
     assert (code, out) == (2, "")
     assert err.startswith("planstrip: allow_parallel_in_progress is not set: ")
     assert err.count("\n") == 1
@@ -106,7 +107,7 @@ def test_it_writes_through_the_server_and_takes_its_policy(database: Path, tmp_p
 def test_a_server_that_goes_away_and_comes_back_is_nothing_to_the_agent(database: Path, unused_port: int) -> None:
     session = new_session()
     serve = ("--port", str(unused_port))
-    flags = ("--server", f"http://127.0.0.1:{unused_port}", "--database-url", f"sqlite:///{database}")
+    flags = ("--server", f"http://127.0.0.1:{unused_port}", "--database-url", url_of(database))
 
     async def work(client: Client) -> None:
         with serving(database, *serve) as program:
@@ -190,7 +191,7 @@ def test_a_call_that_comes_again_is_recorded_once_through_either_way(database: P
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(database: Path) -> None:
-    flags = ("--server", NOWHERE, "--database-url", f"sqlite:///{database}", PARALLEL)
+    flags = ("--server", NOWHERE, "--database-url", url_of(database), PARALLEL)
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}}
     sent = [
         "this is no JSON",

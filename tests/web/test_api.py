@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from httpx import Response
 
+from planstrip.db import for_writing, hold
 from planstrip.plan.outline import QUIET_AFTER_MS
 from tests.running import Panel, new_session, todos
 
@@ -311,12 +312,11 @@ def test_an_error_on_a_page_is_a_page_for_a_person_and_json_for_a_program(shared
 
 def test_a_locked_store_is_answered_with_503_and_a_hint(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planstrip.db.BUSY_TIMEOUT_MS", 50)
-    with panel.parts.engine.connect() as connection:
-        connection.exec_driver_sql("COMMIT")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    monkeypatch.setattr("planstrip.postgresql.LOCK_TIMEOUT_MS", 50)
+    panel.parts.engine.dispose()  # what was opened before waits longer
+    with for_writing(panel.parts.engine).begin() as connection:
+        hold(connection, ["a"])
         answer = panel.write("a", todos("a=i"))
-        connection.exec_driver_sql("ROLLBACK")
-        connection.exec_driver_sql("BEGIN")
     problem(answer, 503)
     assert answer.headers["retry-after"] == "1"
     assert panel.write("a", todos("a=i")).json()["position"] == 2

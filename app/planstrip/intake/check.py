@@ -1,5 +1,6 @@
 """What may enter the log: one event checked and encoded, or every fault named (spec.md §2)."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,8 @@ MAX_BATCH_EVENTS: Final = 1_000
 MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
 MAX_ID_CHARS: Final = 200
 MAX_KEY_CHARS: Final = 1_000
+MAX_STORED_KEY_BYTES: Final = 1_000
+KEY_HEAD_CHARS: Final = 60  # which door it came in by is told by how it begins
 MAX_PROBLEMS: Final = 100  # named in one refusal: what is refused must not make an answer larger than itself
 MAX_PATH_CHARS: Final = 200
 ENVELOPE: Final = ("type", "data", "time", "key")
@@ -97,7 +100,15 @@ def thorough_draft(type_: str, data: Mapping[str, Any], time: int | None, key: s
     over = list(_length_problems(type_, data, f"{path}.data"))
     if over:
         raise Invalid.of(over)
-    return Draft(type_, _event(type_, text, f"{path}.data"), text, time, key)
+    return Draft(type_, _event(type_, text, f"{path}.data"), text, time, key and _stored_key(key))
+
+
+def _stored_key(key: str) -> str:
+    """An index of PostgreSQL takes 2,700 bytes, the session's id among them: a longer key is known by its digest."""
+    encoded = key.encode()
+    if len(encoded) <= MAX_STORED_KEY_BYTES:
+        return key
+    return f"{key[:KEY_HEAD_CHARS]}…{hashlib.sha256(encoded).hexdigest()}"
 
 
 def shown(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, select
 
+from planstrip.db import tells_commits
 from planstrip.eventlog import read
 from planstrip.events import ToolCall, ToolResult, TurnStart
 from planstrip.intake.hooks_facts import Answered
@@ -63,6 +64,8 @@ class Plans:
         return mapped if tasks.is_whole else None
 
     def _of(self, connection: Connection, session: str) -> _Tasks:
+        if tells_commits(connection.engine):  # another process may have told some of it
+            return _from_log(connection, session)
         found = self._tasks.get(session)
         if found is None:
             found = self._tasks[session] = _from_log(connection, session)

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from planstrip.db import is_stores, said_by
 from planstrip.errors import Invalid, NotFound, PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
 from planstrip.parts import parts_of
@@ -48,9 +50,11 @@ def _page(request: Request, error: PlanstripError, *, is_framed: bool) -> Respon
 
 def response_to(request: Request, error: Exception) -> Response:
     """The answer to whatever a handler raised; what is nobody's to mend is logged with its traceback."""
-    if isinstance(error, OperationalError):
+    if isinstance(error, PoolTimeout):
+        error = Unavailable(Said(_("the store is busy: no connection to it came free; try again")))
+    if isinstance(error, DBAPIError) and is_stores(error):
         log.error("the store failed", exc_info=error)
-        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=error.orig))
+        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=said_by(error)))
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
@@ -89,6 +93,7 @@ HANDLERS: Final[dict[Any, Any]] = {
     PlanstripError: _known,
     HTTPException: _http,
     RequestValidationError: _validation,
-    OperationalError: _known,
+    DBAPIError: _known,
+    PoolTimeout: _known,
     Exception: _bug,
 }

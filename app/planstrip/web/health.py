@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from planstrip import __version__
+from planstrip.db import said_by
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
 
@@ -19,7 +20,7 @@ def healthz(request: Request) -> Response:
         with parts.engine.connect() as connection:
             connection.execute(select(sessions.c.id).limit(1)).first()
     except SQLAlchemyError as error:
-        return JSONResponse({"status": "failing", "store": str(getattr(error, "orig", error))[:200]}, 503)
+        return JSONResponse({"status": "failing", "store": said_by(error)[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
     return JSONResponse(body)

@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from planstrip.db import said_by
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
@@ -121,26 +122,28 @@ class Channel(Generic[V]):
             try:
                 await asyncio.wait_for(self._woken.wait(), next_beat - loop.time())
             except TimeoutError:
-                self.beats += 1
                 next_beat = loop.time() + HEARTBEAT_S
-                await self._refresh(self.topic.reread)
-                self.turn()
+                if await self._refresh(self.topic.reread):  # else it is not known whether the page is up to date
+                    self.beats += 1
+                    self.turn()
                 continue
             self._woken.clear()
             await self._refresh(self.topic.read)
             await asyncio.sleep(FRAME_INTERVAL_S)
 
-    async def _refresh(self, read: Callable[[V | None], V]) -> None:
+    async def _refresh(self, read: Callable[[V | None], V]) -> bool:
+        """Whether the view is up to date."""
         try:
             view = await asyncio.to_thread(read, self.view)
-        except SQLAlchemyError:
-            log.exception("%r: reading the store failed, trying again", self.topic.name)
+        except SQLAlchemyError as error:
+            log.warning("%r: reading the store failed, trying again: %s", self.topic.name, said_by(error))
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
-            return
+            return False
         if view is not self.view:
             self.view = view
             self._frames.clear()
             self.turn()
+        return True
 
 
 @dataclass(slots=True)

@@ -1,0 +1,97 @@
+"""`serve --workers N`: processes that share one socket and one PostgreSQL; another takes the place of one that dies."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from multiprocessing.process import parent_process
+from typing import Final
+
+from planstrip.db import open_engine, prepare, tells_commits
+from planstrip.errors import UnusableSettings
+from planstrip.settings import Settings
+
+END_S: Final = 5.0  # a worker ends its streams within 2; one that does not is killed
+MIN_LIFE_S: Final = 1.0  # workers that cannot start are not tried again more often than this
+LOOK_S: Final = 0.25  # a signal's handler ends no wait
+
+log = logging.getLogger(__name__)
+
+
+def check_store(settings: Settings) -> None:
+    """Bring the schema up to date before any worker starts. Raises UnusableSettings for a store of one process."""
+    engine = open_engine(settings.database_url)
+    try:
+        if not tells_commits(engine):
+            raise UnusableSettings(
+                f"workers is {settings.workers}, but a SQLite file takes one writer at a time, and more processes would"
+                " wait for each other: name a PostgreSQL with --database-url, or leave --workers out"
+            )
+        prepare(engine)
+    finally:
+        engine.dispose()
+
+
+def run_workers(settings: Settings, listener: socket.socket, ending: threading.Event) -> None:
+    """Until SIGINT or SIGTERM: then `ending` is set first, and every worker is told to end."""
+    context = multiprocessing.get_context("spawn")  # nothing is inherited: neither threads nor connections
+
+    def begin() -> SpawnProcess:
+        process = context.Process(target=_work, args=(settings, listener), daemon=True)
+        process.start()
+        return process
+
+    with _signals(ending):
+        workers, began = [begin() for _ in range(settings.workers)], time.monotonic()
+        while not ending.is_set():
+            wait([worker.sentinel for worker in workers], timeout=LOOK_S)
+            for index, worker in enumerate(workers):
+                if not worker.is_alive() and not ending.is_set():
+                    log.error("worker %s ended with %s; another takes its place", worker.pid, worker.exitcode)
+                    ending.wait(began + MIN_LIFE_S - time.monotonic())
+                    workers[index], began = begin(), time.monotonic()
+    _end(workers)
+
+
+def _work(settings: Settings, listener: socket.socket) -> None:
+    from planstrip.main import create_app
+    from planstrip.serving import server
+
+    threading.Thread(target=_end_with_parent, name="planstrip-parent", daemon=True).start()
+    server(create_app(settings)).run(sockets=[listener])
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end(workers: list[SpawnProcess]) -> None:
+    for worker in workers:
+        worker.terminate()
+    end = time.monotonic() + END_S
+    for worker in workers:
+        worker.join(max(0.0, end - time.monotonic()))
+        if worker.is_alive():
+            worker.kill()
+
+
+@contextmanager
+def _signals(ending: threading.Event) -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: ending.set())
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

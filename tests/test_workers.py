@@ -1,0 +1,145 @@
+"""`serve --workers N`: several server processes on one PostgreSQL, any of which serves any viewer (spec.md §8)."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.databases import SUFFIX, release, url_of
+from tests.running import TIMEOUT_S, Program, Stream, run, serving, todos
+
+VIEWERS = 12
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("workers") / f"log{SUFFIX}"
+    url_of(path)
+    yield path
+    release(path)
+
+
+@pytest.fixture(scope="module")
+def program(database: Path) -> Iterator[Program]:
+    with serving(database, "--workers", "2") as program:
+        _wait_until_it_answers(program)
+        yield program
+
+
+def _wait_until_it_answers(program: Program) -> None:
+    end = time.monotonic() + 2 * TIMEOUT_S
+    while time.monotonic() < end:
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{program.url}/healthz", trust_env=False).status_code == 200:
+                return
+        time.sleep(0.05)
+    raise AssertionError("".join(program.said))
+
+
+def _workers(program: Program) -> list[int]:
+    """Their process ids."""
+    children = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children").read_text().split()
+    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def _write(program: Program, session: str, text: str) -> int:
+    """Over a connection of its own, which any worker may take."""
+    answer = httpx.post(
+        f"{program.url}/api/sessions/{session}/todo_write", json={"todos": todos(text)}, trust_env=False
+    )
+    assert answer.status_code == 200, answer.text
+    position: int = answer.json()["position"]
+    return position
+
+
+def test_a_sqlite_file_is_refused(tmp_path: Path) -> None:
+    flags = ("--allow-parallel-in-progress", "--database-url", f"sqlite:///{tmp_path / 'plans.sqlite3'}")
+    code, _, err = run("serve", "--port", "0", "--workers", "2", *flags)
+    assert code == 2
+    assert "PostgreSQL" in err
+    assert err.count("\n") == 1
+
+
+def test_whatever_worker_takes_a_write_every_viewer_sees_it(program: Program) -> None:
+    assert len(_workers(program)) == 2
+    _write(program, "seen", "first=i")
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(Stream(program.url, "/api/sessions/seen/stream", {})) for _ in range(VIEWERS)]
+        for number in range(5):
+            _write(program, "seen", f"t{number}=i")
+            for stream in streams:  # the test's own timeout ends a wait for what never comes
+                while json.loads(stream.next().data)["todos"] != todos(f"t{number}=i"):
+                    pass
+
+
+def test_writes_through_all_workers_leave_no_gap(program: Program) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        positions = list(pool.map(lambda number: _write(program, "gapless", f"t{number}=i"), range(60)))
+    assert sorted(positions) == list(range(2, 3 * 60, 3))
+
+
+def test_an_mcp_connection_is_served_by_every_worker(program: Program) -> None:
+    """The handshake's protocol keeps a connection in one process: the others know it by its id."""
+
+    def rpc(method: str, params: Mapping[str, object], **headers: str) -> httpx.Response:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        accepted = {"accept": "application/json, text/event-stream"} | headers
+        answer = httpx.post(f"{program.url}/mcp", json=body, headers=accepted, trust_env=False, timeout=TIMEOUT_S)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "opencode", "version": "1"}}
+    connection = rpc("initialize", hello).headers["mcp-session-id"]
+    headers = {"mcp-session-id": connection, "mcp-protocol-version": "2025-06-18"}
+    for number in range(12):
+        sent = {"name": "todo_write", "arguments": {"todos": todos(f"mcp{number}=i")}}
+        assert not rpc("tools/call", sent, **headers).json()["result"].get("isError")
+    listed = httpx.get(f"{program.url}/api/sessions?q=mcp11", trust_env=False).json()["sessions"]
+    (events,) = [
+        httpx.get(f"{program.url}/api/sessions/{one['id']}/events", trust_env=False).json()["events"] for one in listed
+    ]
+    assert len([event for event in events if event["type"] == "todo/write"]) == 12
+
+
+def test_a_worker_that_is_killed_has_its_place_taken(program: Program) -> None:
+    first, second = _workers(program)
+    _write(program, "killed", "before=i")
+    os.kill(first, signal.SIGKILL)
+    end = time.monotonic() + 2 * TIMEOUT_S
+    while first in (now := _workers(program)) or len(now) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert second in now
+    _wait_until_it_answers(program)
+    for number in range(8):
+        _write(program, "killed", f"after{number}=i")
+    assert re.search(rf"worker {first} ended", "".join(program.said))
+
+
+def test_on_sigterm_all_of_it_ends(database: Path) -> None:
+    with serving(database, "--workers", "2") as program:
+        _wait_until_it_answers(program)
+        workers = _workers(program)
+        with Stream(program.url, "/api/sessions/ends/stream", {}) as stream:
+            stream.next()
+            assert program.stop() == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def test_workers_do_not_outlive_the_process_that_has_them(database: Path) -> None:
+    with serving(database, "--workers", "2") as program:
+        _wait_until_it_answers(program)
+        workers = _workers(program)
+        program.stop(signal.SIGKILL)
+        end = time.monotonic() + TIMEOUT_S
+        while any(Path(f"/proc/{pid}").exists() for pid in workers):
+            assert time.monotonic() < end
+            time.sleep(0.05)
