@@ -12,13 +12,12 @@ async function find(row) { // a link's row may be older than those shown
 
 document.addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("[data-follow]")) return;
-  let follows = false, reads = false, moves = false;
-  const keep = () => { if (reads) follows = isAtEnd(); else if (follows) toEnd(); reads = moves = false; };
-  // Only the reader ends it, who scrolls back or opens a row. What opens or comes makes the browser scroll as well.
-  for (const name of ["wheel", "touchmove", "keydown", "mousedown"]) window.addEventListener(name, ({ type, target, key }) => {
-    moves = key ? !["Enter", " ", "o"].includes(key) : type !== "mousedown" || target === page; // there: on its scroll bar
-  });
-  window.addEventListener("scroll", () => { follows = isAtEnd() || (follows && !moves); });
+  let follows = false, reads = false, seen = "";
+  const size = () => `${page.scrollHeight} ${window.innerHeight}`;
+  const set = (is) => { follows = is; page.style.overflowAnchor = is ? "none" : ""; seen = size(); };
+  const keep = () => { if (!reads && follows) toEnd(); set(reads ? isAtEnd() : follows); reads = false; };
+  // Only the reader ends it, who scrolls away or opens a row: of a page that has changed its size the scroll is the browser's.
+  window.addEventListener("scroll", () => { if (seen === size()) set(isAtEnd()); seen = size(); });
   document.addEventListener("click", ({ target }) => { reads = !!target.closest(".tool-row > summary"); });
   window.addEventListener("resize", keep);
   new ResizeObserver(keep).observe(document.body);
@@ -26,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
   if (/^#(row-)?\d+$/.test(location.hash)) find(`#row-${location.hash.match(/\d+/)}`);
   else if (!location.hash && !isBack && window.scrollY === 0) toEnd();
-  follows = isAtEnd();
+  set(isAtEnd());
   document.addEventListener("htmx:before:swap", ({ detail }) => { // what comes above must not push the reader away
     const from = page.scrollHeight;
     if (detail.ctx.sourceElement?.closest("#older")) requestAnimationFrame(() => scrollBy(0, page.scrollHeight - from));

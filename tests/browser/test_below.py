@@ -87,6 +87,7 @@ def test_so_does_what_a_push_brings_and_what_a_reader_does(page: Page, below: Pa
     page.get_by_role("button", name="Retire").click()
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(STRIP)).to_be_visible()
+    page.get_by_role("button", name="Language").click()
     page.get_by_role("link", name="中文").click()
     page.wait_for_url(f"{below.url}{path}?lang=zh")
     page.goto(f"{below.url}{path}?at=9")

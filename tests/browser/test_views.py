@@ -56,6 +56,7 @@ def test_a_guest_follows_a_session_live_and_finds_no_button_that_does_nothing(pa
     assert page.get_by_role("button", name="Retire").count() == 0  # nor after a push
     page.get_by_role("button", name="Show older rows").click()
     expect(page.locator("#row-1")).to_be_attached()
+    page.get_by_role("button", name="Language").click()
     page.get_by_role("link", name="中文").click()
     wait_live(page)
     assert (token_of(page), page.locator("html").get_attribute("lang")) == ([token], "zh-Hans")
