@@ -40,7 +40,7 @@ def standing_at(connection: Connection, session: str, position: int) -> Standing
     written = newest_one(connection, session, ("todo/write",), position) or 0
     standing = stand(read_types(connection, session, _NOT_ROWS, written))
     standing = stand(read(connection, session, written, position), standing)
-    time = connection.execute(_TIME, {"session": session, "position": position}).scalar()
+    time = connection.execute(_SIGN, {"session": session, "position": position}).scalar()
     return standing if time is None else dataclasses.replace(standing, position=position, updated_at=time)
 
 
@@ -67,6 +67,13 @@ def _writes(connection: Connection, session: str) -> list[int]:
     return newest(connection, session, PLAN_SETTERS, limit=NEWEST)
 
 
-_TIME: Final = select(events.c.time).where(
-    events.c.session == bindparam("session"), events.c.position == bindparam("position")
+_SIGN: Final = (
+    select(events.c.time)
+    .where(
+        events.c.session == bindparam("session"),
+        events.c.position <= bindparam("position"),
+        ~events.c.type.startswith("viewer/"),
+    )
+    .order_by(events.c.position.desc())
+    .limit(1)
 )

@@ -5,8 +5,8 @@ const news = () => [...document.querySelectorAll(SAID)]
 document.addEventListener("DOMContentLoaded", () => {
   let told = news();
   setInterval(() => {
-    const fresh = news().filter((line) => !told.includes(line));
-    told = news();
-    if (fresh.length) document.querySelector("[data-saying]")?.replaceChildren(fresh.join("; "));
+    const before = told, now = (told = news());
+    if (now.join() === before.join()) return; // else what is new; nothing, where a plan has gone
+    document.querySelector("[data-saying]")?.replaceChildren(now.filter((line) => !before.includes(line)).join("; "));
   }, 3_000);
 });

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from planstrip.events import (
     EndReason,
     Entry,
+    Event,
     SessionStart,
     Todo,
     TodoWrite,
@@ -16,6 +17,9 @@ from planstrip.events import (
     TurnStart,
     TurnWait,
     Unknown,
+    ViewerDismiss,
+    ViewerRestore,
+    ViewerRetire,
 )
 from planstrip.plan import fold
 from planstrip.plan.outline import QUIET_AFTER_MS, state_of
@@ -122,3 +126,14 @@ def test_an_unknown_type_moves_the_head_and_nothing_that_is_shown() -> None:
     after = advance(before, [Entry(2, 9, Unknown("later/type"))])
     assert after.standing.position == 2
     assert after.changed == before.changed
+
+
+def test_what_a_person_does_here_is_no_sign_of_the_agent() -> None:
+    written = [Entry(1, 1_000, TurnStart(1)), Entry(2, 2_000, TodoWrite((Todo("a", "pending"),)))]
+    acts: list[Event] = [ViewerDismiss("b"), ViewerRetire(), ViewerRestore((Todo("a", "pending"),))]
+    seen = [Entry(3 + n, 9_000_000 + n, event) for n, event in enumerate(acts)]
+    standing = stand([*written, *seen])
+    assert (standing.position, standing.updated_at) == (5, 2_000)
+    assert state_of(standing.condition, standing.updated_at, 9_000_000) == "quiet"
+    assert stand(seen[1:], stand([*written, seen[0]])) == standing
+    assert stand([Entry(6, 9_000_009, TurnResume(1))], standing).updated_at == 9_000_009

@@ -19,6 +19,11 @@ HIDDEN = "[hidden]"
         ("/sessions/a?at=3&lang=en", "/sessions/a?at=3&lang=en"),
         ("/embed/a?token=s3cret", f"/embed/a?token={HIDDEN}"),
         ("/embed/a?lang=en&token=s3&at=1&token=s4", f"/embed/a?lang=en&token={HIDDEN}&at=1&token={HIDDEN}"),
+        ("/sessions/view_0123456789abcdef.a-B_c", f"/sessions/{HIDDEN}"),
+        (
+            "/?access_token=view_0123456789abcdef.aB&lang=view_0123456789abcdef%2EaB",
+            f"/?access_token={HIDDEN}&lang={HIDDEN}",
+        ),
         ("/?TOKEN=s3", f"/?TOKEN={HIDDEN}"),
         ("/?%74oken=s3", f"/?%74oken={HIDDEN}"),
         ("/?+token=s3", f"/?+token={HIDDEN}"),

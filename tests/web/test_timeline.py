@@ -84,7 +84,7 @@ def test_the_page_draws_lanes_tells_them_and_names_worked_times(shared_panel: Pa
     drawn = region(page(shared_panel, session), "timeline")
     assert "1.2 tasks at a time over 4 min of work" in drawn
     assert '<bdi title="a">a</bdi><span class="visually-hidden">: worked 3 min, finished</span>' in drawn
-    assert "<title>b: worked 1 min, in progress, no turn runs</title>" in drawn
+    assert "<title>\u2068b\u2069: worked 1 min, in progress, no turn runs</title>" in drawn
     assert 'class="interruption"' in drawn
     assert '<span class="worked">3 min</span>' in region(page(shared_panel, session), "strip")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planstrip.events import Entry, ToolCall, ToolResult, TurnStart
+from planstrip.events import Entry, ToolCall, ToolResult, TurnStart, ViewerDismiss, ViewerRestore, ViewerRetire
 from planstrip.plan import fold as plan_fold
 from planstrip.plan import freshness as freshness_fold
 from planstrip.plan import outline as outline_fold
@@ -23,12 +23,15 @@ from planstrip.plan.tools import is_plan_call
 from planstrip.plan.unlisted import Unlisted
 
 PULSE_MS: Final = 60_000
+VIEWERS: Final = (ViewerRetire, ViewerRestore, ViewerDismiss)
 _NEVER: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands after the event at `position`, whose time is `updated_at` (ms, UTC; 0 before any event).
+    """What stands after the event at `position`. `updated_at`: the time of the last one that is no person's act here.
+
+    Times in ms, UTC; 0 before any event.
 
     `unlisted` are the to-dos that were dropped while open, the newest last; `freshness` tells what came since the plan
     was written, `plans` which plan of the session it is.
@@ -92,9 +95,11 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
     """`stand(a + b) == stand(b, start=stand(a))` at every cut."""
     old = standing = start or Standing()
     last, calls = None, 0  # tool calls that `standing` does not count yet
+    sign = standing.updated_at
     told, asked, due = standing.freshness.calls_until_told, standing.freshness.asked, standing.pulse_due
     for last in entries:
         event = last.event  # tool calls and their results are nine in ten, and hardly one of them moves anything
+        before, sign = sign, last.time
         if last.time >= due and isinstance(event, ToolCall | ToolResult):
             standing = replace(standing, timeline_changed=last.position, timeline_until=last.time)
             due = standing.pulse_due
@@ -108,26 +113,30 @@ def stand(entries: Iterable[Entry], start: Standing | None = None) -> Standing:
                 continue
             standing, calls = _row_step(standing, calls, last), 0
         else:
+            if isinstance(event, VIEWERS):
+                sign = before  # what a person does here is no sign of the agent
             standing, calls = _step(_counting(standing, calls), last), 0
             due = standing.pulse_due
         told, asked = standing.freshness.calls_until_told, standing.freshness.asked
     if last is None:
         return old
-    return _counting(standing, calls, last)
+    return _counting(standing, calls, (last.position, sign))
 
 
-def _counting(standing: Standing, calls: int, head: Entry | None = None) -> Standing:
+def _counting(standing: Standing, calls: int, head: tuple[int, int] | None = None) -> Standing:
+    """`head`: the last position, and when the agent gave its last sign."""
     counted = _counted(standing, calls)
     if head is None and counted is standing.freshness:
         return standing
     return _moved(standing, counted, standing.strip_changed, head)
 
 
-def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: Entry | None = None) -> Standing:
+def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: tuple[int, int] | None = None) -> Standing:
     """As `dataclasses.replace` would, in a quarter of its time: every write comes by here three times."""
+    position, updated_at = head or (old.position, old.updated_at)
     return Standing(
-        head.position if head else old.position,
-        head.time if head else old.updated_at,
+        position,
+        updated_at,
         old.plan,
         old.outline,
         old.plan_changed,

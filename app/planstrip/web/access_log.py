@@ -1,11 +1,13 @@
 """The access log, in which no token stands: whoever may read a log may not read what a token opens."""
 
 import logging
+import re
 from typing import Final
 from urllib.parse import unquote_plus
 
 LOGGER: Final = "uvicorn.access"
 HIDDEN: Final = "[hidden]"
+VIEW: Final = re.compile(r"view_[0-9a-f]{16}[\w.%-]*", re.IGNORECASE)  # a view token, wherever it was put by mistake
 TARGET: Final = 2  # of uvicorn's arguments: client, method, target, HTTP version, status
 
 
@@ -20,7 +22,7 @@ def set_up_access_log(*, is_on: bool) -> None:
 def without_tokens(target: str) -> str:
     """A request's target with the value of each parameter named `token` hidden, and of each that tells one inside."""
     path, mark, query = target.partition("?")
-    return path + mark + "&".join(map(_hidden, query.split("&")))
+    return VIEW.sub(HIDDEN, path + mark + "&".join(map(_hidden, query.split("&"))))
 
 
 def _hidden(pair: str) -> str:

@@ -24,7 +24,7 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """`updated_at` is the last event's time; `active` the first to-do in progress.
+    """`updated_at` is the time of the last event but a viewer's acts; `active` the first to-do in progress.
 
     `is_long_silent`: it is long since it or an agent of its own gave a sign. `is_past`: its parent has gone on without
     it, which only the board looks into.
