@@ -172,7 +172,7 @@ def test_a_frame_lives_without_cookies_under_its_parents_policy(
     frame.wait_for_selector("[data-live=live]")
     expect(header(frame)).to_have_text(told("1 completed · 1 in progress · 1 pending"))
     framed.write(session, todos("a=c b=c"))
-    expect(header(frame)).to_have_text("2 completed")
+    expect(header(frame)).to_have_text("2 completed", timeout=30_000)
     frame.locator(f"{STRIP} > summary").click()
     framed.write(session, todos("a=c b=c d=i"))
     expect(header(frame)).to_have_text(told("2 completed · 1 in progress"))
@@ -390,7 +390,7 @@ def test_seven_windows_of_one_browser_all_follow(context: BrowserContext, framed
     framed.append(session, call("a"))
     framed.write(session, todos("a=c b=c"))
     for tab in tabs:
-        expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("2 completed")
+        expect(tab.locator(f"{STRIP} [data-field=header]")).to_have_text("2 completed", timeout=30_000)
         expect(tab.locator("[data-tool]")).to_have_count(3)
 
 
