@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from planstrip import past, projection
-from planstrip.events import Entry
+from planstrip.events import Entry, Event, Unknown, ViewerRetire
 from planstrip.plan.freshness import Freshness
 from planstrip.plan.view import Standing, stand
-from tests.logs import logs
+from tests.logs import events, logs
 from tests.stores import Store, draft_of, opened, turn, write
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -43,6 +44,18 @@ def test_what_stood_at_every_position_is_the_fold_of_that_prefix(store: Store, e
             found = past.standing_at(connection, session, position)
             assert comparable(found) == comparable(expected)
         assert past.view_at(connection, session, len(entries)).window == projection.view(connection, session).window
+
+
+@quick
+@example([Unknown("later/type"), ViewerRetire()])
+@given(st.lists(events, min_size=1, max_size=30))
+def test_the_agents_last_sign_is_the_same_then_and_now(store: Store, events: list[Event]) -> None:
+    session = f"log-{next(_numbers)}"
+    for event in events:
+        store.append(session, draft_of(event))
+        with store.reading() as connection:
+            now = projection.current(connection, session)
+            assert past.standing_at(connection, session, now.position).updated_at == now.updated_at
 
 
 def test_writes_are_stops(store: Store) -> None:

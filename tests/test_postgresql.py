@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, Executable, event, inspect
 from sqlalchemy import text as sql
 
 from alembic import command
-from planstrip import eventlog, marks, projection
+from planstrip import eventlog, heads, marks, projection
 from planstrip.db import for_writing, open_engine, prepare
 from planstrip.errors import StoreUnusable, Unavailable
 from planstrip.eventlog import Append, position_of
@@ -190,7 +190,8 @@ def test_what_a_page_asks_for_is_found_by_an_index(store: Store, has_statistics:
     of_type: dict[str, object] = {"until": marks.NEWEST, "after": 0, "limit": 100, "skip": 0}
     tail: dict[str, object] = {"after": 7_990, "until": marks.NEWEST, "limit": 2_000}
     asked: list[tuple[Executable, dict[str, object]]] = [
-        (projection._HEAD, {}),
+        (heads._HEAD, {}),
+        (heads._SIGN, {"position": marks.NEWEST}),
         (eventlog._TAIL, tail),
         (eventlog._KNOWN_TAIL, tail),
         (marks.BETWEEN, {"type": "turn/start", "after": 7_900, "before": 8_000}),

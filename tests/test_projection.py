@@ -8,12 +8,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
 from planstrip import projection
-from planstrip.events import Entry, Event, SessionRewind, Status, Todo, TodoWrite, ToolCall, ToolResult
+from planstrip.events import (
+    Entry,
+    Event,
+    SessionRewind,
+    Status,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    ViewerRetire,
+)
 from planstrip.plan.fold import fold
 from planstrip.plan.rows import Window
 from planstrip.plan.rows import fold as fold_rows
@@ -47,6 +58,8 @@ def new_log(store: Store, entries: list[Entry], size: int = 10_000) -> str:
 
 
 @quick
+@example([Unknown("later/type"), ViewerRetire()], 1)
+@example([Unknown("later/type"), ViewerRetire()], 2)
 @given(st.lists(events, max_size=30), st.integers(1, 4))
 def test_a_fresh_read_equals_what_a_live_viewer_holds_at_every_prefix(
     store: Store, events: list[Event], size: int
@@ -58,13 +71,14 @@ def test_a_fresh_read_equals_what_a_live_viewer_holds_at_every_prefix(
         with store.reading() as connection:
             live = projection.catch_up(connection, session, live)
             cold = projection.view(connection, session)
-            listed = store.execute("SELECT position, condition FROM sessions WHERE id = :s", s=session)
+            listed = store.execute("SELECT position, updated_at, condition FROM sessions WHERE id = :s", s=session)
         assert live.standing == cold.standing
         assert live.window.turns == cold.window.turns
         assert live.timeline == cold.timeline
         assert live.window.revisions == cold.window.revisions
         assert live.window.plan == cold.window.plan == cold.standing.plan
-        assert [tuple(row) for row in listed] == [(cold.standing.position, cold.standing.condition)]
+        shown = (cold.standing.position, cold.standing.updated_at, cold.standing.condition)
+        assert [tuple(row) for row in listed] == [shown]
 
 
 @quick

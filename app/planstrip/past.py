@@ -5,14 +5,14 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection
 
 from planstrip.eventlog import read, read_types
 from planstrip.events import TYPES
+from planstrip.heads import sign_at
 from planstrip.marks import NEWEST, PLAN_SETTERS, newest, newest_one
 from planstrip.plan.view import Standing, View, stand
 from planstrip.projection import window_at
-from planstrip.tables import events
 from planstrip.timelines import read_timeline
 
 _NOT_ROWS: Final = tuple(type_ for type_ in TYPES if not type_.startswith("tool/"))
@@ -40,8 +40,7 @@ def standing_at(connection: Connection, session: str, position: int) -> Standing
     written = newest_one(connection, session, ("todo/write",), position) or 0
     standing = stand(read_types(connection, session, _NOT_ROWS, written))
     standing = stand(read(connection, session, written, position), standing)
-    time = connection.execute(_SIGN, {"session": session, "position": position}).scalar()
-    return standing if time is None else dataclasses.replace(standing, position=position, updated_at=time)
+    return dataclasses.replace(standing, position=position, updated_at=sign_at(connection, session, position))
 
 
 def stops(connection: Connection, session: str, position: int) -> Stops:
@@ -65,15 +64,3 @@ def stop_at(connection: Connection, session: str, number: int) -> int | None:
 
 def _writes(connection: Connection, session: str) -> list[int]:
     return newest(connection, session, PLAN_SETTERS, limit=NEWEST)
-
-
-_SIGN: Final = (
-    select(events.c.time)
-    .where(
-        events.c.session == bindparam("session"),
-        events.c.position <= bindparam("position"),
-        ~events.c.type.startswith("viewer/"),
-    )
-    .order_by(events.c.position.desc())
-    .limit(1)
-)

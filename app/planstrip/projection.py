@@ -14,6 +14,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, select, union
 from planstrip.db import hold
 from planstrip.eventlog import read, read_at
 from planstrip.events import Entry, ToolCall
+from planstrip.heads import head
 from planstrip.marks import PLAN_SETTERS, between, newest, newest_one
 from planstrip.plan import rows as rows_fold
 from planstrip.plan.fold import Plan, fold
@@ -238,11 +239,12 @@ def _from(connection: Connection, session: str, checkpoint: Standing) -> Standin
 
 
 def _at_head(connection: Connection, session: str, standing: Standing) -> Standing:
-    """Events of unknown type move the head and nothing else; they are not read."""
-    row = connection.execute(_HEAD, {"session": session}).first()
-    if row is None or row.position <= standing.position:
+    """Events of unknown type are not read: they move the head, are a sign of the agent, and nothing else."""
+    end = head(connection, session)
+    if end is None or end == (standing.position, standing.updated_at):
         return standing
-    return dataclasses.replace(standing, position=row.position, updated_at=row.time)
+    position, updated_at = end
+    return dataclasses.replace(standing, position=position, updated_at=updated_at)
 
 
 def _checkpoint(connection: Connection, session: str) -> Standing:
@@ -274,12 +276,6 @@ def _adapter() -> "TypeAdapter[Standing]":
 
 
 # Made once: putting a statement together takes longer than running it.
-_HEAD: Final = (
-    select(events.c.position, events.c.time)
-    .where(events.c.session == bindparam("session"))
-    .order_by(events.c.position.desc())
-    .limit(1)
-)
 _HEADS: Final = (
     select(sessions.c.id, sessions.c.position, events.c.id.label("first"))
     .join(events, and_(events.c.session == sessions.c.id, events.c.position == 1))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from planstrip.events import Entry, ToolCall, ToolResult, TurnStart, ViewerDismiss, ViewerRestore, ViewerRetire
+from planstrip.events import TYPES, Entry, ToolCall, ToolResult, TurnStart, ViewerDismiss, ViewerRestore, ViewerRetire
 from planstrip.plan import fold as plan_fold
 from planstrip.plan import freshness as freshness_fold
 from planstrip.plan import outline as outline_fold
@@ -24,6 +24,7 @@ from planstrip.plan.unlisted import Unlisted
 
 PULSE_MS: Final = 60_000
 VIEWERS: Final = (ViewerRetire, ViewerRestore, ViewerDismiss)
+VIEWER_TYPES: Final = tuple(name for name, kind in TYPES.items() if kind in VIEWERS)
 _NEVER: Final = 2**63
 
 
