@@ -115,6 +115,12 @@ def test_with_the_readmes_snippet_a_frame_is_as_high_as_what_it_shows(page: Page
     page.wait_for_function(f"at => ({heights})()[0] === at", arg=folded)
 
 
+def test_an_error_in_a_frame_has_its_height_told_too(page: Page, framed: Panel, site: Site) -> None:
+    (frame,) = show(page, site.put(snippet(framed, "s").replace("?theme=auto", "?rows=many")))
+    page.wait_for_function("() => document.querySelector('iframe').height > 100")
+    assert "rows" in frame.locator("main").inner_text()
+
+
 def test_a_message_of_another_origin_moves_no_frame(page: Page, framed: Panel, site: Site) -> None:
     """A frame that was led elsewhere since is not the panel any more."""
     session = titled(framed, "Mend the parser")

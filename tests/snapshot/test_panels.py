@@ -110,6 +110,9 @@ def test_a_panel_below_a_prefix_is_asked_with_its_token(locked_panel: Panel, mon
     url = f"{locked_panel.url}/sessions/%E4%BC%9A%E8%AF%9D%201"
     with pytest.raises(UnusableSettings, match="wants a token"):
         take(url, Look())
+    guest = locked_panel.client.post("/api/tokens", json={"session": "会话 1"}).json()["token"]
+    with pytest.raises(UnusableSettings, match="a view token opens the page, not the log"):
+        take(f"{url}?token={guest}", Look())
     expected = {
         "会话_1": "row=todo_write\ntitle=Update to-do list\nsummary=0/1 completed · a\npanel=1 in progress\n"
         "item=in_progress a\n"

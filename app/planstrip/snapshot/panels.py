@@ -77,7 +77,8 @@ def _get(url: str, token: str | None) -> dict[str, Any]:
     except (OSError, ValueError, HTTPException) as error:
         raise UnusableSettings(f"{parts.scheme}://{parts.netloc} gives no session: {error}") from error
     if status == 401:
-        raise UnusableSettings(f"{parts.scheme}://{parts.netloc} wants a token: set PLANSTRIP_TOKEN to its own")
+        limits = "; a view token opens the page, not the log that a record is made of" if token else ""
+        raise UnusableSettings(f"{parts.scheme}://{parts.netloc} wants a token: set PLANSTRIP_TOKEN to its own{limits}")
     if status != 200 or not isinstance(body, dict) or "events" not in body:
         said = body.get("detail") if isinstance(body, dict) else None
         raise UnusableSettings(
