@@ -84,3 +84,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if STORE != SQLITE and item.get_closest_marker("sqlite"):
             item.add_marker(pytest.mark.skip(reason="about SQLite itself"))
     items.sort(key=lambda item: "tests/browser" in item.nodeid)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than cores: the browser's tests spend much of their time waiting for what a page does by the clock."""
+    return (os.cpu_count() or 1) + 1
