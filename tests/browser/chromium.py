@@ -13,9 +13,19 @@ from typing import Final
 
 from playwright.sync_api import sync_playwright
 
+SHELL: Final = "chromium-headless-shell"  # without a browser's own windows: half the work for the same pages
 SYSTEM_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
 INSTALL_TIMEOUT_S: Final = 600
+NOTHING: Final[Sequence[str]] = ()
+UPDATE: Final = ("apt-get", "update", "-q")
+INSTALL: Final = ("apt-get", "install", "-y", "-q", "--no-install-recommends")
+INSTALL_SHELL: Final = (*INSTALL, SHELL)
+INSTALL_CHROMIUM: Final = (
+    (sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"),
+    UPDATE,
+    (*INSTALL, "chromium", "fonts-noto-cjk"),
+)
 
 
 @contextmanager
@@ -27,12 +37,15 @@ def alone() -> Iterator[None]:
 
 
 def find_or_install() -> str:
-    """The path of a Chromium: a system one, else Playwright's own, else one that is installed now."""
-    for path in _known():
-        return path
-    for command in _installers():
+    """The path of a Chromium: the shell if it can be had, else a system one, Playwright's own, one installed now."""
+    known = next(_known(), None)
+    for command in (NOTHING, INSTALL_SHELL, *(() if known else (UPDATE, INSTALL_SHELL))):
         _run(command)
-        for path in _known():
+        if path := shutil.which(SHELL):
+            return path
+    for command in (NOTHING, *INSTALL_CHROMIUM):
+        _run(command)
+        if path := next(_known(), None):
             return path
     raise RuntimeError("no Chromium was found and none could be installed: install one, or put it on PATH")
 
@@ -41,8 +54,8 @@ def ensure_chinese_fonts() -> None:
     """Without them every Chinese character is a box of the same width, and layout tests test nothing."""
     if _has_chinese_font():
         return
-    _run(("apt-get", "update", "-q"))
-    _run(("apt-get", "install", "-y", "-q", "--no-install-recommends", "fonts-noto-cjk"))
+    _run(UPDATE)
+    _run((*INSTALL, "fonts-noto-cjk"))
     if not _has_chinese_font():
         raise RuntimeError("no font for Chinese was found and none could be installed: install fonts-noto-cjk")
 
@@ -55,12 +68,6 @@ def _known() -> Iterator[str]:
         yield own
 
 
-def _installers() -> Iterator[Sequence[str]]:
-    yield (sys.executable, "-m", "playwright", "install", "--with-deps", "chromium")
-    yield ("apt-get", "update", "-q")
-    yield ("apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium", "fonts-noto-cjk")
-
-
 def _has_chinese_font() -> bool:
     if shutil.which("fc-list") is None:
         return sys.platform == "darwin"  # which ships them
@@ -69,5 +76,5 @@ def _has_chinese_font() -> bool:
 
 def _run(command: Sequence[str]) -> None:
     """Try; what counts is whether the thing is there afterwards."""
-    if shutil.which(command[0]):
+    if command and shutil.which(command[0]):
         subprocess.run(command, check=False, capture_output=True, timeout=INSTALL_TIMEOUT_S)

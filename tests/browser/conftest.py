@@ -7,8 +7,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.chromium import FLAGS, alone, ensure_chinese_fonts, find_or_install
 
-# What is said of a server that a test has stopped, or of a token that it has revoked, is no error of the page.
-EXPECTED = ("net::ERR_", "Failed to load resource", "Failed to fetch", "SSE reconnect failed with status 401")
+# What is said of a server that a test has stopped, of a page that it has left or a token that it has revoked, is no
+# error of the page.
+EXPECTED = (
+    "net::ERR_",
+    "Failed to load resource",
+    "Failed to fetch",
+    "network error",
+    "SSE reconnect failed with status 401",
+)
 
 
 @pytest.fixture(scope="session")
