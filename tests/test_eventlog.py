@@ -68,7 +68,7 @@ def test_what_is_made_of_a_state_is_told_once_whatever_its_content_is_by_then(st
     assert take(write("y=i", key="3")) == (3,)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=6), max_size=6), st.integers())
 def test_each_content_of_a_key_is_kept_once_however_it_comes(
     store: Store, batches: list[list[tuple[str, int]]], number: int
@@ -100,7 +100,7 @@ def test_reading_goes_on_beyond_a_chunk(store: Store) -> None:
         assert [stored.position for stored in read_stored(connection, "a", 5, 2)] == [6, 7]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(events, min_size=1, max_size=4), max_size=6), st.integers())
 def test_what_is_read_is_what_was_appended_in_order(store: Store, batches: list[list[Event]], number: int) -> None:
     session = f"s{number}"

@@ -16,7 +16,7 @@ from planstrip.plan.view import Standing, stand
 from tests.logs import events, logs
 from tests.stores import Store, draft_of, opened, turn, write
 
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 _numbers = itertools.count()
 
 

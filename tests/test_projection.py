@@ -36,7 +36,7 @@ from tests.logs import events, logs
 from tests.running import Panel, running, todos
 from tests.stores import Store, draft_of, event, opened, turn, write
 
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 _numbers = itertools.count()
 
 

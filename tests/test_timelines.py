@@ -17,7 +17,7 @@ from planstrip.plan.timeline import timeline
 from tests.logs import events
 from tests.stores import Store, draft_of, event, opened, turn, write
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 _numbers = itertools.count()
 
 

@@ -30,7 +30,7 @@ REJECTED = SAMPLES / "real-rejected-writes.jsonl"
 PARALLEL = SAMPLES / "real-parallel-multi-turn.jsonl"
 PACKED = SAMPLES / "real-parallel-multi-turn.jsonl.zstd"
 
-ONE_STORE = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE_STORE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def cases() -> list[Any]:
