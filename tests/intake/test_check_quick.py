@@ -29,8 +29,11 @@ PARTS = {
     "prompt": TEXT | ODD,
     "reason": REASON | ODD,
     "omitted": st.lists(ITEM, max_size=2),
+    "agent": TEXT | ODD,
+    "cwd": TEXT | ODD,
 }
 SHAPES = {
+    "session/start": ("agent", "cwd"),
     "tool/call": ("call_id", "name", "arguments"),
     "tool/result": ("call_id", "is_error", "text"),
     "todo/write": ("todos", "call_id"),
@@ -68,6 +71,8 @@ def test_events_as_adapters_make_them_are_checked_quickly() -> None:
     todos = [{"content": "梳理需求", "status": "completed"}, {"content": 'b "c"\n', "status": "pending"}]
     todos[1]["content"] = todos[1]["content"].strip()
     events: list[tuple[str, dict[str, Any]]] = [
+        ("session/start", {"agent": "codex"}),
+        ("session/start", {"agent": "codex", "cwd": "/home/me/项目"}),
         ("tool/call", {"call_id": "1", "name": "Bash", "arguments": '{"a":"\u2028\x7f"}'}),
         ("tool/result", {"call_id": "1", "is_error": True, "text": "\0\t\x1f\\/é😀"}),
         ("todo/write", {"todos": todos, "call_id": "1"}),

@@ -6,7 +6,18 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from planstrip.eventlog import Draft
-from planstrip.events import STATUSES, EndReason, Event, Todo, TodoWrite, ToolCall, ToolResult, TurnEnd, TurnStart
+from planstrip.events import (
+    STATUSES,
+    EndReason,
+    Event,
+    SessionStart,
+    Todo,
+    TodoWrite,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    TurnStart,
+)
 from planstrip.plan.todos import MAX_CONTENT_CHARS, MAX_TODOS, WHITE_SPACE
 
 MAX_QUICK_BYTES: Final = 248 * 1024  # an event may have 256 KiB; the rest is more than a short key's envelope has
@@ -25,6 +36,13 @@ def quick_draft(type_: str, data: Mapping[str, Any], time: int | None, key: str 
     except ValueError:  # a lone surrogate
         return None
     return Draft(type_, event, encoded.decode(), time, key) if len(encoded) <= MAX_QUICK_BYTES else None
+
+
+def _session(data: Mapping[str, Any]) -> SessionStart | None:
+    """Of a session without a parent; with it a transcript of the commonest kind needs no pydantic loaded."""
+    agent, cwd = data.get("agent", ""), data.get("cwd", "")
+    is_known = len(data) == 1 + ("cwd" in data) and agent.__class__ is cwd.__class__ is str
+    return SessionStart(agent, cwd=data.get("cwd")) if is_known and agent.strip(WHITE_SPACE) else None
 
 
 def _call(data: Mapping[str, Any]) -> ToolCall | None:
@@ -74,6 +92,7 @@ def _end(data: Mapping[str, Any]) -> TurnEnd | None:
 
 
 _BUILDERS: Final[dict[str, Callable[[Mapping[str, Any]], Event | None]]] = {
+    "session/start": _session,
     "tool/call": _call,
     "tool/result": _result,
     "todo/write": _write,
