@@ -35,7 +35,7 @@ def with_family(connection: Connection, session: str, view: View, now: int) -> V
     parent = view.standing.outline.parent
     title = connection.execute(_TITLE, {"session": parent}).scalar() if parent else None
     rows = connection.execute(_CHILDREN, {"session": session}).all()
-    signs = _signs(connection, [row.id for row in rows if row.condition == "running"])
+    signs = signs_below(connection, [row.id for row in rows if row.condition == "running"])
     children = [_child(row, view.standing, max(row.updated_at, signs.get(row.id, 0)), now) for row in rows]
     heard_at = max((max(row.updated_at, signs.get(row.id, 0)) for row in rows if row.condition == "running"), default=0)
     children.sort(key=lambda child: (child.started_at, child.id))
@@ -88,7 +88,7 @@ def _ancestors(connection: Connection, ids: Collection[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _signs(connection: Connection, ids: Sequence[str]) -> Mapping[str, int]:
+def signs_below(connection: Connection, ids: Sequence[str]) -> Mapping[str, int]:
     """For each of these sessions the last sign of an agent that runs below it, where there is one."""
     found, top_of, generation = dict[str, int](), {id_: id_ for id_ in ids}, list(ids)
     for _ in range(MAX_DEPTH):

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from planstrip.plan.outline import QUIET_AFTER_MS, State
+from planstrip.web import board_labels, labels
 from planstrip.web.board import ORDER, RECENT_MS, ROWS, URGENT_MS, Board, Query, read_board
 from planstrip.web.board_live import BoardView, advance
+from planstrip.web.languages import translations
 from planstrip.web.listing import Filters
 from tests.running import Panel, running, todos
 
@@ -159,6 +161,14 @@ def test_who_delegates_is_not_silent_while_the_agent_works(panel: Panel) -> None
     assert shown(panel, state="quiet") == []
     listed = panel.client.get("/api/sessions?state=working").json()["sessions"]
     assert {session["id"]: session["state"] for session in listed} == {"boss": "working", "kid": "working"}
+
+
+def test_a_row_tells_the_last_sign_of_its_agents_in_a_search_too(panel: Panel) -> None:
+    put(panel, "boss", "working", 90_000, title="boss")
+    put(panel, "kid", "working", 30_000, parent="boss")
+    whole, found = (board_labels.row(read(panel, q=q).families[0], "", {}, translations("en")) for q in ("", "boss"))
+    assert whole.session == found.session == "boss"
+    assert whole.updated == found.updated == labels.iso(read(panel).families[0].children[0].updated_at)
 
 
 def test_what_its_parent_went_on_without_is_counted_no_more(panel: Panel) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, func, not_, or_, select
 
 from planstrip.errors import Invalid
-from planstrip.families import MAX_DEPTH, Above, above, is_past, past
+from planstrip.families import MAX_DEPTH, Above, above, is_past, past, signs_below
 from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, State
 from planstrip.plan.todos import Problem
@@ -51,10 +51,11 @@ def query_of(given: Mapping[str, str], reader: Reader = OWNER) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A session with all that it delegated to, at any depth."""
+    """A session with all that it delegated to, at any depth. `sign`: its working agents' last, 0 for none."""
 
     session: Listed
     children: tuple[Listed, ...] = ()
+    sign: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,9 @@ def _read(connection: Connection, query: Query, now: int) -> Board:
     rows, following = _page(connection, query, now, needs)
     found = [listed(row, now, needs.working) for row in rows]
     children = {} if query.is_narrowed else _children(connection, found, now, needs)
+    signs = signs_below(connection, [session.id for session in found if session.id in needs.working])
     return Board(
-        families=tuple(Family(session, tuple(children.get(session.id, ()))) for session in found),
+        families=tuple(Family(one, tuple(children.get(one.id, ())), signs.get(one.id, 0)) for one in found),
         next=following,
         states=() if query.is_held else _states(connection, now, needs),
         agents=() if query.is_held else tuple(connection.execute(_AGENTS).scalars()),

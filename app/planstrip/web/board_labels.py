@@ -45,7 +45,6 @@ def board_list(
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
     session, children = family.session, family.children
-    signs = [child.updated_at for child in children if child.state == "working"]
     waiting = sum(child.state == "waiting" and not child.is_past for child in children)
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
@@ -65,7 +64,7 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
         active=session.active,
         suffix=suffix,
         suffix_name=suffix_name,
-        updated=labels.iso(max([session.updated_at, *signs])),
+        updated=labels.iso(max(session.updated_at, family.sign)),
         folded=agents_running(len(children), sum(child.state == "working" for child in children), tr),
         children=[line(child, session_url(root, child.id, kept), tr) for child in children],
     )
