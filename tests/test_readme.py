@@ -32,3 +32,9 @@ def test_every_command_it_names_exists() -> None:
     named = {shlex.split(line)[1] for line in commands() if line.startswith("planstrip ")}
     named |= set(re.findall(r"`planstrip (\w+)", README))
     assert named <= known
+
+
+def test_every_test_that_a_promise_names_is_there() -> None:
+    promised = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs/promises.md").read_text(encoding="utf-8"))
+    assert promised
+    assert [(path, name) for path, name in promised if f"def {name}(" not in (ROOT / path).read_text()] == []
