@@ -19,7 +19,19 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "postgresql", "upsert", "lately", "marks"}
+BASE: Final = {
+    "events",
+    "errors",
+    "paths",
+    "settings",
+    "tables",
+    "db",
+    "postgresql",
+    "upsert",
+    "lately",
+    "marks",
+    "logs",
+}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
@@ -43,6 +55,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "lately": set(),
     "marks": {"tables"},
     "errors": {"events"},
+    "logs": {"terminal"},
     "plan": {"events", "errors", "plan"},
     "transcripts": {"events", "errors", "plan", "transcripts"},
     "eventlog": {"events", "db", "errors", "tables", "lately"},

@@ -21,6 +21,7 @@ from planstrip.settings import Settings
 from planstrip.web import failures
 from planstrip.web.guard import Guard
 from planstrip.web.live import Hub
+from planstrip.web.request_log import RequestLog
 from planstrip.web.routes import add_routes
 from planstrip.web.shortcut import Shortcut
 from planstrip.web.view_door import ViewDoor
@@ -53,7 +54,12 @@ def create_app(settings: Settings) -> Guard:
     owners = Owners()
     app.state.mcp = McpEndpoint(parts, owners)
     app.state.hooks = Hooks(parts, owners)
-    guard = app.state.guard = Guard(Shortcut(app), settings, ViewDoor(engine, now_ms))
+    guard = app.state.guard = Guard(
+        Shortcut(app),
+        settings,
+        ViewDoor(engine, now_ms),
+        RequestLog(lambda: app.routes, is_on=settings.access_log),
+    )
     add_routes(app)
     return guard
 

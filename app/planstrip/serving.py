@@ -12,13 +12,16 @@ from typing import Final
 
 import uvicorn
 
+from planstrip import logs
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
-from planstrip.web.access_log import set_up_access_log
 from planstrip.web.guard import Guard
+from planstrip.web.request_log import log as request_log
 from planstrip.writer import Writer
+
+log = logging.getLogger(__name__)
 
 GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
 
@@ -62,7 +65,7 @@ def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -
 
     check_store(settings)
     listener, ending = _listening(settings, open_browser=open_browser), threading.Event()
-    _log_to_stderr()
+    set_up_logs(settings)
     with ExitStack() as beside:
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
         if is_watching:
@@ -81,31 +84,34 @@ def _listening(settings: Settings, *, open_browser: bool) -> socket.socket:
     """Listens, and says where."""
     listener = listen(settings.host, settings.port)
     address = address_of(settings, listener)
-    print(f"planstrip: {address}", file=sys.stderr, flush=True)
+    if settings.log_format == "json":
+        set_up_logs(settings)
+        log.info("serving %s", address)
+    else:
+        print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
     return listener
 
 
 def server(guard: Guard) -> Server:
-    _log_to_stderr()
+    set_up_logs(guard.settings)
     config = uvicorn.Config(
         guard,
         log_config=None,
-        access_log=guard.settings.access_log,
+        access_log=False,
         ws="none",
         lifespan="on",
         server_header=False,
         timeout_graceful_shutdown=GRACE_S,
     )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
-    set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
 
 
-def _log_to_stderr() -> None:
-    logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
-    for name in ("uvicorn", "watchfiles"):  # the one says what we say better, the other tells every change
-        logging.getLogger(name).setLevel(logging.WARNING)
+def set_up_logs(settings: Settings) -> None:
+    logs.set_up(settings.log_format, settings.log_level)
+    if settings.access_log:
+        request_log.setLevel(logging.INFO)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -264,6 +264,7 @@ def _said(error: Exception) -> Exception:
     if isinstance(error, _InDoubtError):  # twice in a row
         return Unavailable(IN_DOUBT)
     if isinstance(error, DBAPIError) and db.is_stores(error):
+        log.warning("the store did not take appends: %s", db.logged(error))
         told = _("the store did not take it: %(error)s; nothing was written, try again")
         return Unavailable(Said(told, error=db.said_by(error)))
     if not isinstance(error, PlanstripError):

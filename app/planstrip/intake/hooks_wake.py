@@ -122,16 +122,16 @@ class Readers:
         try:
             report = take_new(self.writer, transcript)
         except StoreUnusable as error:
-            self._tell(error.detail)
+            self._tell(path, error.detail)
             return
         for problem in (*report.problems, *([report.failure] if report.failure else [])):
-            self._tell(problem)
+            self._tell(path, problem)
 
-    def _tell(self, problem: str) -> None:
-        """Once."""
+    def _tell(self, path: Path, problem: str) -> None:
+        """Once, and not in its own words, which quote the transcript."""
         if problem not in self._told and len(self._told) < 1_000:
             self._told.add(problem)
-            log.warning("woken by a hook: %s", problem)
+            log.warning("%s: woken by a hook, and not all of it could be taken in; `planstrip import` says why", path)
 
 
 def _path(payload: Mapping[str, Any], key: str) -> Path | None:

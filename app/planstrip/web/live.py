@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -11,7 +12,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from planstrip.db import said_by
+from planstrip.db import logged
+from planstrip.logs import FIELDS
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
@@ -83,13 +85,13 @@ class Channel(Generic[V]):
     async def open(self) -> None:
         """Wait for the first view, which is read once however many viewers come at once."""
         if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
+            self._opening = asyncio.create_task(self._open(), context=Context())  # no one viewer's request
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
         self.view = await asyncio.to_thread(self.topic.read, self.view)
         if self.viewers:
-            self._pump = asyncio.create_task(self._run())
+            self._pump = asyncio.create_task(self._run(), context=Context())
 
     def wake(self) -> None:
         self._woken.set()
@@ -136,7 +138,8 @@ class Channel(Generic[V]):
         try:
             view = await asyncio.to_thread(read, self.view)
         except SQLAlchemyError as error:
-            log.warning("%r: reading the store failed, trying again: %s", self.topic.name, said_by(error))
+            told = {} if self.topic.hears_all else {"session": self.topic.name}  # the board's name is what it was asked
+            log.warning("reading for a stream failed, trying again: %s", logged(error), extra={FIELDS: told})
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
             return False
         if view is not self.view:
