@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from planstrip import __version__
+from planstrip import __version__, metrics
 from planstrip.db import open_engine, prepare
 from planstrip.follower import Follower
 from planstrip.intake.hooks import Hooks
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 def create_app(settings: Settings) -> Guard:
     """The panel as an ASGI app. Raises StoreUnusable when its database is not one that it can use."""
+    metrics.switch_on()
     engine = open_engine(settings.database_url)
     prepare(engine)
     hub = Hub(engine, now_ms)
@@ -79,6 +80,7 @@ def _lifespan(parts: Parts) -> Any:
         follower = Follower(parts.engine, hub.is_watched, hub.wake, lambda: parts.writer.backend)
         parts.writer.start()
         follower.start()
+        loading = asyncio.create_task(asyncio.to_thread(metrics.load))
         refolding = asyncio.create_task(asyncio.to_thread(refold_outdated, parts.engine, parts.writer))
         try:
             yield
@@ -88,7 +90,7 @@ def _lifespan(parts: Parts) -> Any:
             await asyncio.to_thread(app.state.hooks.stop)
             await asyncio.to_thread(follower.stop)
             await asyncio.to_thread(parts.writer.stop)
-            await refolding
+            await asyncio.gather(loading, refolding)
             parts.engine.dispose()
 
     return lifespan

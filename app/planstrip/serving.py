@@ -12,7 +12,7 @@ from typing import Final
 
 import uvicorn
 
-from planstrip import logs
+from planstrip import logs, metrics
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
@@ -67,6 +67,7 @@ def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -
     listener, ending = _listening(settings, open_browser=open_browser), threading.Event()
     set_up_logs(settings)
     with ExitStack() as beside:
+        beside.enter_context(metrics.shared())
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
         if is_watching:
             _watch(beside, beside.enter_context(writing(settings.database_url)), ending)

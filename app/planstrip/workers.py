@@ -14,6 +14,7 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.process import parent_process
 from typing import Final
 
+from planstrip import metrics
 from planstrip.db import open_engine, prepare, tells_commits
 from planstrip.errors import UnusableSettings
 from planstrip.settings import Settings
@@ -54,6 +55,7 @@ def run_workers(settings: Settings, listener: socket.socket, ending: threading.E
             wait([worker.sentinel for worker in workers], timeout=LOOK_S)
             for index, worker in enumerate(workers):
                 if not worker.is_alive() and not ending.is_set():
+                    metrics.process_ended(worker.pid or 0)
                     log.error("worker %s ended with %s; another takes its place", worker.pid, worker.exitcode)
                     ending.wait(began + MIN_LIFE_S - time.monotonic())
                     workers[index], began = begin(), time.monotonic()

@@ -32,7 +32,7 @@ def answer(request: Request, error: PlanstripError, headers: dict[str, str] | No
     body: dict[str, Any] = {"title": error.title, "status": error.status, "detail": error.detail}
     if error.problems:
         body["errors"] = [{"path": problem.path, "message": problem.message} for problem in error.problems]
-    if error.status >= 500 and (known := request_id()) is not None:
+    if error.detail == OUR_FAULT and (known := request_id()) is not None:
         body["request_id"] = known
     return JSONResponse(body, error.status, headers, media_type="application/problem+json")
 
