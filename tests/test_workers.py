@@ -31,11 +31,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def program(database: Path) -> Iterator[Program]:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         yield program
 
 
-def _wait_until_it_answers(program: Program) -> None:
+def wait_until_it_answers(program: Program) -> None:
     end = time.monotonic() + 2 * TIMEOUT_S
     while time.monotonic() < end:
         with contextlib.suppress(httpx.TransportError):
@@ -119,7 +119,7 @@ def test_a_worker_that_is_killed_has_its_place_taken(program: Program) -> None:
         assert time.monotonic() < end
         time.sleep(0.05)
     assert second in now
-    _wait_until_it_answers(program)
+    wait_until_it_answers(program)
     for number in range(8):
         _write(program, "killed", f"after{number}=i")
     assert re.search(rf"worker {first} ended", "".join(program.said))
@@ -149,7 +149,7 @@ def test_the_streams_of_a_worker_that_was_killed_are_counted_no_longer(program: 
         while len(_workers(program)) < 2:
             assert time.monotonic() < end
             time.sleep(0.05)
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
     assert _figures(program)["planstrip_streams"] == 0
 
 
@@ -159,7 +159,7 @@ def _figures(program: Program) -> dict[str, float]:
 
 def test_on_sigterm_all_of_it_ends(database: Path) -> None:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         workers = _workers(program)
         with Stream(program.url, "/api/sessions/ends/stream", {}) as stream:
             stream.next()
@@ -169,7 +169,7 @@ def test_on_sigterm_all_of_it_ends(database: Path) -> None:
 
 def test_workers_do_not_outlive_the_process_that_has_them(database: Path) -> None:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         workers = _workers(program)
         program.stop(signal.SIGKILL)
         end = time.monotonic() + TIMEOUT_S

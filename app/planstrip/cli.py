@@ -74,7 +74,9 @@ def serve(
     ] = None,
     log_format: Annotated[str | None, typer.Option(help="text, or json: an object a line.", show_default=False)] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.", show_default=False)] = None,
-    drain_s: Annotated[float | None, typer.Option(help="How long a shutdown may wait.", show_default=False)] = None,
+    drain_s: Annotated[
+        int | None, typer.Option(help="How long a shutdown waits for requests.", show_default=False)
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Server processes; more than one need PostgreSQL.", show_default=False)
     ] = None,

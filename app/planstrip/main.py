@@ -49,6 +49,7 @@ def create_app(settings: Settings) -> Guard:
         redoc_url=None,
         openapi_url=None,
         lifespan=_lifespan(parts),
+        telemetry={"tracing": False, "logs": False},  # a span holds the query, a log record an error's words
         exception_handlers=failures.HANDLERS,
     )
     app.state.parts = parts

@@ -1,10 +1,13 @@
 """Runs the panel under uvicorn, and ends it in time: open streams are told before the server waits for them."""
 
+import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from contextlib import ExitStack
 from types import FrameType
@@ -19,11 +22,14 @@ from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.guard import Guard
 from planstrip.web.request_log import log as request_log
+from planstrip.web.stream import STREAM
 from planstrip.writer import Writer
 
 log = logging.getLogger(__name__)
 
-GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
+GRACE_S: Final = 1.0  # a stream's reader that takes nothing must not hold the shutdown
+STEP_S: Final = 0.1
+REST_S: Final = 4.0  # for what comes after the requests: the writer, the readers of transcripts
 
 
 class Server(uvicorn.Server):
@@ -36,10 +42,43 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in order, with exit code 0: uvicorn's own would raise the signal again at the end."""
+        if not self.ending.is_set():
+            last = threading.Timer(self._guard.settings.drain_s + REST_S, _give_up)
+            last.daemon = True
+            last.start()
         self.ending.set()
-        self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let nobody in, end the streams, answer the requests that run, then stop the writer."""
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
+        ending = asyncio.create_task(self._end_connections())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
+
+    async def _end_connections(self) -> None:
+        """Also those that came as the door was shut, and those of streams that have ended and are not taken."""
+        began = time.monotonic()
+        while True:
+            await asyncio.sleep(STEP_S)
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
+                cycle = getattr(connection, "cycle", None)
+                is_stream = cycle is not None and STREAM in cycle.scope["state"]
+                if is_stream and time.monotonic() > began + GRACE_S:
+                    connection.transport.abort()
+
+
+def _give_up() -> None:
+    """What was acknowledged is durable; what hangs, a store that does not answer, may not hang forever."""
+    log.error("the shutdown took too long and was cut short")
+    logging.shutdown()
+    os._exit(1)
 
 
 def run_server(settings: Settings, *, open_browser: bool = False, is_watching: bool = False) -> int:
@@ -104,7 +143,7 @@ def server(guard: Guard) -> Server:
         ws="none",
         lifespan="on",
         server_header=False,
-        timeout_graceful_shutdown=GRACE_S,
+        timeout_graceful_shutdown=guard.settings.drain_s,
     )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
     return Server(config, guard)
 

@@ -70,8 +70,8 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """What is logged at least; lines of requests do not depend on it."""
 
-    drain_s: float = Field(default=5.0, ge=0, le=3600)
-    """How long a shutdown waits for requests that run; below the 10 s after which Docker kills."""
+    drain_s: int = Field(default=5, ge=1, le=3600)
+    """How long a shutdown waits for requests that run; with what comes after it below the 10 s of Docker."""
 
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""

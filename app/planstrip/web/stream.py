@@ -27,6 +27,7 @@ from planstrip.web.readers import reader_of
 if TYPE_CHECKING:
     from planstrip.web.frames import Frames
 
+STREAM: Final = "planstrip.stream"  # in the state of a request that is answered by one
 HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache, no-transform",
@@ -47,6 +48,7 @@ class EventStream(Response):
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
+        scope.setdefault("state", {})[STREAM] = True
         metrics.streams_changed(1)
         sending = asyncio.ensure_future(self._send(send))
         leaving = asyncio.ensure_future(_left(receive))

@@ -1,0 +1,189 @@
+"""The end of a server: nobody is let in, streams are told, what was accepted is answered, in bounded time (§8)."""
+
+import contextlib
+import os
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.databases import POSTGRESQL, SUFFIX, release, url_of
+from tests.figures import wait_until
+from tests.running import TIMEOUT_S, Program, Stream, serving, todos
+from tests.test_workers import wait_until_it_answers
+
+ROUNDS = int(os.environ.get("PLANSTRIP_SHUTDOWN_ROUNDS", "1"))  # more of them for a long run
+WRITERS = 12
+
+
+@dataclass(slots=True)
+class Load:
+    """Writers with a key for each event, a few on a connection, until the server does not answer."""
+
+    url: str
+    acknowledged: dict[str, int] = field(default_factory=dict)
+    unanswered: list[str] = field(default_factory=list)
+
+    def run(self, writer: int) -> None:
+        number = 0
+        with contextlib.suppress(httpx.TransportError):
+            while True:
+                with httpx.Client(base_url=self.url, trust_env=False, timeout=TIMEOUT_S) as client:
+                    for _ in range(5):
+                        number += 1
+                        self._write(client, f"{writer}.{number}")
+
+    def _write(self, client: httpx.Client, key: str) -> None:
+        self.unanswered.append(key)
+        answer = client.post(f"/api/sessions/s{key[-1]}/events", json={"events": [event(key)]})
+        assert answer.status_code == 201, answer.text
+        self.acknowledged[key] = answer.json()["first_position"]
+        self.unanswered.remove(key)
+
+
+def event(key: str) -> dict[str, object]:
+    return {"type": "session/title", "data": {"title": key}, "key": key}
+
+
+def events_of(url: str, session: str) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    with httpx.Client(base_url=url, trust_env=False, timeout=TIMEOUT_S) as client:
+        after: int | None = 0
+        while after is not None:
+            page = client.get(f"/api/sessions/{session}/events?limit=1000&after={after}").json()
+            found += [(one["position"], one["data"]["title"]) for one in page.get("events", ())]
+            after = page.get("next")
+    return found
+
+
+@pytest.fixture(params=[("sqlite",), (POSTGRESQL, "--workers", "2")], ids=["one process", "two workers"])
+def kind(request: pytest.FixtureRequest, database: Path, tmp_path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    store, *flags = request.param
+    path = tmp_path / f"ends{SUFFIX}" if store == POSTGRESQL else database
+    url_of(path)
+    yield path, tuple(flags)
+    release(path)
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_no_acknowledged_write_is_lost_and_none_doubled(kind: tuple[Path, tuple[str, ...]], round_: int) -> None:
+    database, flags = kind
+    with serving(database, *flags) as program, ThreadPoolExecutor(WRITERS) as pool:
+        wait_until_it_answers(program)
+        load = Load(program.url)
+        running = [pool.submit(load.run, writer) for writer in range(WRITERS)]
+        wait_until(lambda: len(load.acknowledged) > 100 * (round_ + 1))
+        assert program.stop() == 0
+        for one in running:
+            one.result()
+        assert "Traceback" not in "".join(program.said)
+    with serving(database, *flags) as program:
+        wait_until_it_answers(program)
+        stored = {f"s{digit}": events_of(program.url, f"s{digit}") for digit in range(10)}
+        told = {title: position for events in stored.values() for position, title in events}
+        assert load.acknowledged.items() <= told.items()
+        assert set(told) - set(load.acknowledged) <= set(load.unanswered)
+        with httpx.Client(base_url=program.url, trust_env=False, timeout=TIMEOUT_S) as client:
+            for key in load.unanswered:
+                client.post(f"/api/sessions/s{key[-1]}/events", json={"events": [event(key)]})
+        for session in stored:
+            events = events_of(program.url, session)
+            assert [position for position, _ in events] == list(range(1, len(events) + 1))
+            assert len({title for _, title in events}) == len(events)
+
+
+@contextlib.contextmanager
+def held(database: Path) -> Iterator[sqlite3.Connection]:
+    """While nobody else can write."""
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+def written(program: Program, answers: list[httpx.Response | httpx.TransportError]) -> None:
+    try:
+        path = f"{program.url}/api/sessions/a/todo_write"
+        answers.append(httpx.post(path, json={"todos": todos("x=i")}, trust_env=False, timeout=TIMEOUT_S))
+    except httpx.TransportError as error:
+        answers.append(error)
+
+
+def is_refused(url: str) -> bool:
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port)), TIMEOUT_S).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.mark.sqlite
+def test_while_a_write_is_finished_streams_end_cleanly_and_nobody_is_let_in(database: Path) -> None:
+    """The write waits for longer than a stream's reader would be given."""
+    answers: list[httpx.Response | httpx.TransportError] = []
+    with serving(database) as program, Stream(program.url, "/api/sessions/a/stream", {}) as stream:
+        stream.next()
+        with held(database) as lock:
+            writing = threading.Thread(target=written, args=(program, answers))
+            writing.start()
+            time.sleep(0.5)
+            program.process.send_signal(signal.SIGTERM)
+            ended = b""
+            while received := stream.socket.recv(65536):
+                ended += received
+            assert ended.endswith(b"0\r\n\r\n")  # a clean end: the page says so at once, and comes back
+            wait_until(lambda: is_refused(program.url))
+            time.sleep(1.5)
+            assert program.process.poll() is None
+            assert answers == []
+            lock.execute("ROLLBACK")
+        writing.join()
+        assert program.process.wait(TIMEOUT_S) == 0
+    (answer,) = answers
+    assert isinstance(answer, httpx.Response)
+    assert answer.status_code == 200
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.sqlite
+def test_a_store_that_hangs_does_not_hold_the_shutdown(database: Path) -> None:
+    """The lock is never given back; the write is not acknowledged, whatever it is answered."""
+    answers: list[httpx.Response | httpx.TransportError] = []
+    with serving(database, "--drain-s", "1") as program, held(database):
+        writing = threading.Thread(target=written, args=(program, answers))
+        writing.start()
+        time.sleep(0.5)
+        program.process.send_signal(signal.SIGTERM)
+        program.process.wait(TIMEOUT_S)
+        writing.join()
+    (answer,) = answers
+    assert not isinstance(answer, httpx.Response) or answer.status_code >= 500
+
+
+def test_with_workers_nobody_is_let_in_while_they_end(tmp_path: Path) -> None:
+    database = tmp_path / f"ends{SUFFIX}"
+    url_of(database)
+    with serving(database, "--workers", "2") as program, socket.socket() as slow:
+        wait_until_it_answers(program)
+        host, port = program.url.removeprefix("http://").split(":")
+        slow.connect((host, int(port)))
+        head = f"POST /api/sessions/a/todo_write HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        body = b'{"todos": []}'
+        slow.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:4])
+        time.sleep(0.3)
+        program.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: is_refused(program.url))
+        assert program.process.poll() is None
+        slow.sendall(body[4:])
+        slow.settimeout(TIMEOUT_S)
+        assert slow.recv(65536).startswith(b"HTTP/1.1 200")
+        assert program.process.wait(TIMEOUT_S) == 0
+    release(database)
