@@ -86,10 +86,12 @@ def load() -> None:
 def appended(outcomes: Iterable[tuple[AppendOutcome, float]]) -> None:
     """How appends ended, and how long after they were handed in, in seconds."""
     if _SWITCH.is_on:
-        figures = _SWITCH.figures()
+        figures, counts = _SWITCH.figures(), dict[AppendOutcome, int]()
         for outcome, took_s in outcomes:
-            figures.appends.labels(outcome).inc()
+            counts[outcome] = counts.get(outcome, 0) + 1
             figures.append_seconds.observe(took_s)
+        for outcome, count in counts.items():
+            figures.appends.labels(outcome).inc(count)
 
 
 def committed(appends: int) -> None:

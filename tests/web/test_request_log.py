@@ -115,6 +115,9 @@ def test_no_secret_stands_in_the_log_whatever_is_sent_to_whatever_route(marked: 
 def test_no_secret_stands_in_the_log_when_the_store_or_we_ourselves_fail(marked: Panel) -> None:
     assert marked.write("mine", todos(f"{MARK}=i")).status_code == 200
     with everything_logged() as said, marked.stream("/api/sessions/mine/stream", Authorization=f"Bearer {TOKEN}"):
+        clock, marked.parts.writer.clock = marked.parts.writer.clock, lambda: dict[str, int]()[MARK]
+        bug = marked.write("mine", todos(f"{MARK}=c"))
+        marked.parts.writer.clock = clock
         for table, column in (("events", "data"), ("sessions", "title")):
             with marked.parts.engine.begin() as connection:
                 connection.exec_driver_sql(f"ALTER TABLE {table} RENAME COLUMN {column} TO gone")
@@ -123,8 +126,9 @@ def test_no_secret_stands_in_the_log_when_the_store_or_we_ourselves_fail(marked:
     assert all(answer.status_code >= 500 for answer in answers)
     failed = [line for line in lines_of(said) if "traceback" in line]
     assert "the store did not take appends: no such column" in said.getvalue()
-    assert {answer.headers["x-request-id"] for answer in answers[1:]} <= {line.get("request_id") for line in failed}
-    assert answers[2].json()["request_id"] == answers[2].headers["x-request-id"]
+    told = {line.get("request_id") for line in failed}
+    assert {answer.headers["x-request-id"] for answer in (bug, *answers[1:])} <= told
+    assert (bug.status_code, bug.json()["request_id"]) == (500, bug.headers["x-request-id"])
     assert any(line.get("session") == "mine" for line in failed)
     assert MARK not in said.getvalue()
 

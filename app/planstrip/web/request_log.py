@@ -1,8 +1,8 @@
 """Each request's id and, where it is wanted, its line in the log: by route, never by address (README, Operation)."""
 
 import logging
+import random
 import re
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class RequestLog:
         """`path` below the prefix; `told` is the client's own `X-Request-ID`, taken where it is sane."""
         is_sane = told is not None and SANE.fullmatch(told) and not SECRET.search(told)
         named = NAMED.match(path)
-        concern = Concern(told if told and is_sane else secrets.token_hex(8), named and _shown(named[1]))
+        concern = Concern(told if told and is_sane else _new_id(), named and _shown(named[1]))
         CONCERN.set(concern)
         return Served(concern, scope["method"], path)
 
@@ -69,6 +69,10 @@ class RequestLog:
         """The template; `-` where no route has the path."""
         fits = (route.path for route in self.routes() if isinstance(route, Route) and route.path_regex.match(path))
         return next(fits, NO_ROUTE)
+
+
+def _new_id() -> str:
+    return f"{random.getrandbits(64):016x}"  # no secret: a write pays for it less than for the system's own
 
 
 def _shown(session: str) -> str | None:
