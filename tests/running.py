@@ -146,7 +146,7 @@ def serving(database: Path, *flags: str, env: Mapping[str, str] | None = None) -
         reader = threading.Thread(target=_listen, args=(process.stderr, program))
         for line in process.stderr:
             program.said.append(line)
-            if found := re.search(r"https?://\S+", line):
+            if found := re.search(r"https?://[^\s\"]+", line):
                 program.url = found[0].rstrip("/")
                 break
         assert program.url, "".join(program.said)

@@ -19,10 +19,24 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "postgresql", "upsert", "lately", "marks"}
+BASE: Final = {
+    "events",
+    "errors",
+    "paths",
+    "settings",
+    "tables",
+    "db",
+    "postgresql",
+    "upsert",
+    "lately",
+    "marks",
+    "logs",
+    "metrics",
+}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
+    "appending",
     "follower",
     "forgetting",
     "view_tokens",
@@ -43,10 +57,13 @@ ARROWS: Final[dict[str, set[str]]] = {
     "lately": set(),
     "marks": {"tables"},
     "errors": {"events"},
+    "logs": {"terminal"},
+    "metrics": {"errors"},
     "plan": {"events", "errors", "plan"},
     "transcripts": {"events", "errors", "plan", "transcripts"},
     "eventlog": {"events", "db", "errors", "tables", "lately"},
-    "writer": {"events", "db", "errors", "tables", "eventlog"},
+    "appending": {"errors", "eventlog", "metrics"},
+    "writer": {"events", "db", "errors", "tables", "eventlog", "appending", "metrics"},
     "follower": BASE,
     "forgetting": BASE,
     "copying": BASE,

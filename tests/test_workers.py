@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.databases import SUFFIX, release, url_of
+from tests.figures import figures_in, grown
 from tests.running import TIMEOUT_S, Program, Stream, run, serving, todos
 
 VIEWERS = 12
@@ -30,11 +31,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def program(database: Path) -> Iterator[Program]:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         yield program
 
 
-def _wait_until_it_answers(program: Program) -> None:
+def wait_until_it_answers(program: Program) -> None:
     end = time.monotonic() + 2 * TIMEOUT_S
     while time.monotonic() < end:
         with contextlib.suppress(httpx.TransportError):
@@ -118,15 +119,47 @@ def test_a_worker_that_is_killed_has_its_place_taken(program: Program) -> None:
         assert time.monotonic() < end
         time.sleep(0.05)
     assert second in now
-    _wait_until_it_answers(program)
+    wait_until_it_answers(program)
     for number in range(8):
         _write(program, "killed", f"after{number}=i")
     assert re.search(rf"worker {first} ended", "".join(program.said))
 
 
+def test_any_worker_tells_the_figures_of_all(program: Program) -> None:
+    before = _figures(program)
+    with contextlib.ExitStack() as stack:
+        for _ in range(VIEWERS):
+            stack.enter_context(Stream(program.url, "/api/sessions/counted/stream", {})).next()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda number: _write(program, f"counted{number}", "x=i"), range(40)))
+        seen = [_figures(program) for _ in range(8)]  # each over a connection of its own, which any worker may take
+    for now in seen:
+        assert grown(before, now, "streams") == VIEWERS
+        assert grown(before, now, 'appends_total{outcome="added"}') == 40
+        assert grown(before, now, "commit_appends_sum") == 40
+
+
+def test_the_streams_of_a_worker_that_was_killed_are_counted_no_longer(program: Program) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(VIEWERS):
+            stack.enter_context(Stream(program.url, "/api/sessions/counted/stream", {})).next()
+        for pid in _workers(program):
+            os.kill(pid, signal.SIGKILL)
+        end = time.monotonic() + 2 * TIMEOUT_S
+        while len(_workers(program)) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        wait_until_it_answers(program)
+    assert _figures(program)["planstrip_streams"] == 0
+
+
+def _figures(program: Program) -> dict[str, float]:
+    return figures_in(httpx.get(f"{program.url}/metrics", trust_env=False).text)
+
+
 def test_on_sigterm_all_of_it_ends(database: Path) -> None:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         workers = _workers(program)
         with Stream(program.url, "/api/sessions/ends/stream", {}) as stream:
             stream.next()
@@ -136,7 +169,7 @@ def test_on_sigterm_all_of_it_ends(database: Path) -> None:
 
 def test_workers_do_not_outlive_the_process_that_has_them(database: Path) -> None:
     with serving(database, "--workers", "2") as program:
-        _wait_until_it_answers(program)
+        wait_until_it_answers(program)
         workers = _workers(program)
         program.stop(signal.SIGKILL)
         end = time.monotonic() + TIMEOUT_S

@@ -56,6 +56,7 @@ def demo(
 
 @app.command()
 def serve(
+    context: typer.Context,
     allow_parallel_in_progress: Policy = None,
     database_url: Database = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.", show_default=False)] = None,
@@ -69,7 +70,12 @@ def serve(
     ] = None,
     root_path: Annotated[str | None, typer.Option(help="The prefix it is mounted below.", show_default=False)] = None,
     access_log: Annotated[
-        bool | None, typer.Option("--access-log", help="Log each request, tokens hidden.", show_default=False)
+        bool | None, typer.Option("--access-log", help="Log each request, by its route.", show_default=False)
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="text, or json: an object a line.", show_default=False)] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.", show_default=False)] = None,
+    drain_s: Annotated[
+        int | None, typer.Option(help="How long a shutdown waits for requests.", show_default=False)
     ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Server processes; more than one need PostgreSQL.", show_default=False)
@@ -81,18 +87,8 @@ def serve(
     from planstrip.serving import run_server
     from planstrip.settings import load
 
-    settings = load(
-        allow_parallel_in_progress=allow_parallel_in_progress,
-        database_url=database_url,
-        host=host,
-        port=port,
-        token=token,
-        allowed_hosts=allowed_hosts,
-        frame_ancestors=frame_ancestors,
-        root_path=root_path,
-        access_log=access_log,
-        workers=workers,
-    )
+    beside = ("watch", "open_browser")
+    settings = load(**{name: value for name, value in context.params.items() if name not in beside})
     raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
 

@@ -224,3 +224,10 @@ def _advice(engine: Engine, error: exc.DatabaseError) -> str:
 def said_by(error: exc.SQLAlchemyError) -> str:
     """The driver's own words, in one line."""
     return " ".join(str(getattr(error, "orig", error)).split())
+
+
+def logged(error: Exception) -> str:
+    """What a log may tell: the words of a store that fails; of an error about data, which they quote, its type."""
+    orig = getattr(error, "orig", None)
+    is_told = isinstance(error, exc.DBAPIError) and is_stores(error)
+    return str(orig).partition("\n")[0] if is_told else type(orig or error).__name__

@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from planstrip.db import Notice, data_version, listening, tells_commits, without_transaction
+from planstrip.db import Notice, data_version, listening, logged, tells_commits, without_transaction
 from planstrip.errors import Unavailable
 from planstrip.tables import events
 
@@ -58,7 +58,7 @@ class Follower:
                 follow()
             except (SQLAlchemyError, Unavailable) as error:
                 if not self._is_failing:  # told once: it may last
-                    log.warning("following the log failed, trying again: %s", error)
+                    log.warning("following the log failed, trying again: %s", logged(error))
                 self._is_failing = True
                 self._stopped.wait(RETRY_S)
 

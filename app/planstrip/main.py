@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from planstrip import __version__
+from planstrip import __version__, metrics
 from planstrip.db import open_engine, prepare
 from planstrip.follower import Follower
 from planstrip.intake.hooks import Hooks
@@ -21,6 +21,7 @@ from planstrip.settings import Settings
 from planstrip.web import failures
 from planstrip.web.guard import Guard
 from planstrip.web.live import Hub
+from planstrip.web.request_log import RequestLog
 from planstrip.web.routes import add_routes
 from planstrip.web.shortcut import Shortcut
 from planstrip.web.view_door import ViewDoor
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 def create_app(settings: Settings) -> Guard:
     """The panel as an ASGI app. Raises StoreUnusable when its database is not one that it can use."""
+    metrics.switch_on()
     engine = open_engine(settings.database_url)
     prepare(engine)
     hub = Hub(engine, now_ms)
@@ -47,13 +49,19 @@ def create_app(settings: Settings) -> Guard:
         redoc_url=None,
         openapi_url=None,
         lifespan=_lifespan(parts),
+        telemetry={"tracing": False, "logs": False},  # a span holds the query, a log record an error's words
         exception_handlers=failures.HANDLERS,
     )
     app.state.parts = parts
     owners = Owners()
     app.state.mcp = McpEndpoint(parts, owners)
     app.state.hooks = Hooks(parts, owners)
-    guard = app.state.guard = Guard(Shortcut(app), settings, ViewDoor(engine, now_ms))
+    guard = app.state.guard = Guard(
+        Shortcut(app),
+        settings,
+        ViewDoor(engine, now_ms),
+        RequestLog(lambda: app.routes, is_on=settings.access_log),
+    )
     add_routes(app)
     return guard
 
@@ -73,6 +81,7 @@ def _lifespan(parts: Parts) -> Any:
         follower = Follower(parts.engine, hub.is_watched, hub.wake, lambda: parts.writer.backend)
         parts.writer.start()
         follower.start()
+        loading = asyncio.create_task(asyncio.to_thread(metrics.load))
         refolding = asyncio.create_task(asyncio.to_thread(refold_outdated, parts.engine, parts.writer))
         try:
             yield
@@ -82,7 +91,7 @@ def _lifespan(parts: Parts) -> Any:
             await asyncio.to_thread(app.state.hooks.stop)
             await asyncio.to_thread(follower.stop)
             await asyncio.to_thread(parts.writer.stop)
-            await refolding
+            await asyncio.gather(loading, refolding)
             parts.engine.dispose()
 
     return lifespan

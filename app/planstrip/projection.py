@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, and_, bindparam, delete, select, union
 
+from planstrip import metrics
 from planstrip.db import hold
 from planstrip.eventlog import read, read_at
 from planstrip.events import Entry, ToolCall
@@ -211,6 +212,7 @@ def save(connection: Connection, session: str, standing: Standing) -> None:
 
 def rebuild(connection: Connection, session: str) -> Standing:
     """Drop the session's checkpoint and fold its whole log again. Needs a transaction that writes, and holds it."""
+    metrics.refolded()
     _checkpoint(connection, session)  # says what is wrong with it
     connection.execute(delete(checkpoints).where(checkpoints.c.session == session))
     standing = current(connection, session)
@@ -250,16 +252,21 @@ def _at_head(connection: Connection, session: str, standing: Standing) -> Standi
 def _checkpoint(connection: Connection, session: str) -> Standing:
     row = connection.execute(_CHECKPOINT, {"session": session, "name": NAME}).first()
     if row is None:
+        metrics.checkpoint_read("absent")
         return Standing()
     if row.version != VERSION:
+        metrics.checkpoint_read("outdated")
         _warn(f"session {session!r}: checkpoint of version {row.version} dropped, folding again")
         return Standing()
     try:
         standing = _adapter().validate_json(row.value)
     except ValueError:
+        metrics.checkpoint_read("corrupt")
         _warn(f"session {session!r}: checkpoint does not read, dropped, folding again")
         return Standing()
-    return standing if standing.position == row.position else Standing()
+    is_its = standing.position == row.position
+    metrics.checkpoint_read("hit" if is_its else "corrupt")
+    return standing if is_its else Standing()
 
 
 @lru_cache(maxsize=CACHED_SESSIONS)

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from planstrip import projection
+from planstrip.db import logged
 from planstrip.errors import Unavailable
 from planstrip.writer import Writer
 
@@ -23,7 +24,7 @@ def refold_outdated(engine: Engine, writer: Writer) -> None:
             writer.run_blocking(partial(projection.rebuild_all, session_ids=sessions))
             log.info("%d sessions folded again for a newer version of the fold", len(sessions))
     except (SQLAlchemyError, Unavailable) as error:
-        log.warning("folding outdated sessions again stopped, the next start goes on: %s", error)
+        log.warning("folding outdated sessions again stopped, the next start goes on: %s", logged(error))
 
 
 def _outdated(engine: Engine) -> list[str]:

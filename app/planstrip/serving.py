@@ -1,10 +1,13 @@
 """Runs the panel under uvicorn, and ends it in time: open streams are told before the server waits for them."""
 
+import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from contextlib import ExitStack
 from types import FrameType
@@ -12,15 +15,21 @@ from typing import Final
 
 import uvicorn
 
+from planstrip import logs, metrics
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
-from planstrip.web.access_log import set_up_access_log
 from planstrip.web.guard import Guard
+from planstrip.web.request_log import log as request_log
+from planstrip.web.stream import STREAM
 from planstrip.writer import Writer
 
-GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
+log = logging.getLogger(__name__)
+
+GRACE_S: Final = 1.0  # a stream's reader that takes nothing must not hold the shutdown
+STEP_S: Final = 0.1
+REST_S: Final = 4.0  # for what comes after the requests: the writer, the readers of transcripts
 
 
 class Server(uvicorn.Server):
@@ -33,10 +42,43 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in order, with exit code 0: uvicorn's own would raise the signal again at the end."""
+        if not self.ending.is_set():
+            last = threading.Timer(self._guard.settings.drain_s + REST_S, _give_up)
+            last.daemon = True
+            last.start()
         self.ending.set()
-        self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let nobody in, end the streams, answer the requests that run, then stop the writer."""
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        self._guard.app.state.parts.hub.close()  # type: ignore[attr-defined]
+        ending = asyncio.create_task(self._end_connections())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
+
+    async def _end_connections(self) -> None:
+        """Also those that came as the door was shut, and those of streams that have ended and are not taken."""
+        began = time.monotonic()
+        while True:
+            await asyncio.sleep(STEP_S)
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
+                cycle = getattr(connection, "cycle", None)
+                is_stream = cycle is not None and STREAM in cycle.scope["state"]
+                if is_stream and time.monotonic() > began + GRACE_S:
+                    connection.transport.abort()
+
+
+def _give_up() -> None:
+    """What was acknowledged is durable; what hangs, a store that does not answer, may not hang forever."""
+    log.error("the shutdown took too long and was cut short")
+    logging.shutdown()
+    os._exit(1)
 
 
 def run_server(settings: Settings, *, open_browser: bool = False, is_watching: bool = False) -> int:
@@ -62,8 +104,9 @@ def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -
 
     check_store(settings)
     listener, ending = _listening(settings, open_browser=open_browser), threading.Event()
-    _log_to_stderr()
+    set_up_logs(settings)
     with ExitStack() as beside:
+        beside.enter_context(metrics.shared())
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
         if is_watching:
             _watch(beside, beside.enter_context(writing(settings.database_url)), ending)
@@ -81,31 +124,34 @@ def _listening(settings: Settings, *, open_browser: bool) -> socket.socket:
     """Listens, and says where."""
     listener = listen(settings.host, settings.port)
     address = address_of(settings, listener)
-    print(f"planstrip: {address}", file=sys.stderr, flush=True)
+    if settings.log_format == "json":
+        set_up_logs(settings)
+        log.info("serving %s", address)
+    else:
+        print(f"planstrip: {address}", file=sys.stderr, flush=True)
     if open_browser:
         webbrowser.open(address)
     return listener
 
 
 def server(guard: Guard) -> Server:
-    _log_to_stderr()
+    set_up_logs(guard.settings)
     config = uvicorn.Config(
         guard,
         log_config=None,
-        access_log=guard.settings.access_log,
+        access_log=False,
         ws="none",
         lifespan="on",
         server_header=False,
-        timeout_graceful_shutdown=GRACE_S,
+        timeout_graceful_shutdown=guard.settings.drain_s,
     )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
-    set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
 
 
-def _log_to_stderr() -> None:
-    logging.basicConfig(level=logging.INFO, format="planstrip: %(levelname)s %(message)s", stream=sys.stderr)
-    for name in ("uvicorn", "watchfiles"):  # the one says what we say better, the other tells every change
-        logging.getLogger(name).setLevel(logging.WARNING)
+def set_up_logs(settings: Settings) -> None:
+    logs.set_up(settings.log_format, settings.log_level)
+    if settings.access_log:
+        request_log.setLevel(logging.INFO)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -4,7 +4,7 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -62,7 +62,16 @@ class Settings(BaseSettings):
     """The prefix that the panel is mounted below, such as `/plans`."""
 
     access_log: bool = False
-    """Whether each request is logged, with the tokens in its address hidden."""
+    """Whether each request is logged, by its route: no address, no query."""
+
+    log_format: Literal["text", "json"] = "text"
+    """A line a record: for a person, or for what gathers logs."""
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What is logged at least; lines of requests do not depend on it."""
+
+    drain_s: int = Field(default=5, ge=1, le=3600)
+    """How long a shutdown waits for requests that run; with what comes after it below the 10 s of Docker."""
 
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import agent_of
@@ -13,6 +14,8 @@ from planstrip.intake.imports import FileReport
 from planstrip.intake.watching import watch_paths
 from planstrip.transcripts.places import PLACES, transcript_folders
 from planstrip.writer import Writer
+
+WHY: Final = "`planstrip import` with this path says why"  # in words of the transcript, which no log may hold
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +43,8 @@ def transcribing(writer: Writer, paths: Sequence[Path], stop: threading.Event) -
 
 def _told(report: FileReport) -> None:
     if report.failure is not None:
-        log.warning("%s", report.failure)
-    for problem in report.problems:
-        log.warning("%s", problem)
+        log.warning("%s could not be taken in; %s", report.path, WHY)
+    if report.problems:
+        log.warning("%s: not all of it could be taken in; %s", report.path, WHY)
     if report.added:
         log.info("%s: %d events", report.path, report.added)

@@ -14,11 +14,13 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.process import parent_process
 from typing import Final
 
+from planstrip import metrics
 from planstrip.db import open_engine, prepare, tells_commits
 from planstrip.errors import UnusableSettings
+from planstrip.serving import REST_S
 from planstrip.settings import Settings
 
-END_S: Final = 5.0  # a worker ends its streams within 2; one that does not is killed
+MARGIN_S: Final = 0.5  # a worker that is not cut short by itself by then is killed
 MIN_LIFE_S: Final = 1.0  # workers that cannot start are not tried again more often than this
 LOOK_S: Final = 0.25  # a signal's handler ends no wait
 
@@ -54,10 +56,12 @@ def run_workers(settings: Settings, listener: socket.socket, ending: threading.E
             wait([worker.sentinel for worker in workers], timeout=LOOK_S)
             for index, worker in enumerate(workers):
                 if not worker.is_alive() and not ending.is_set():
+                    metrics.process_ended(worker.pid or 0)
                     log.error("worker %s ended with %s; another takes its place", worker.pid, worker.exitcode)
                     ending.wait(began + MIN_LIFE_S - time.monotonic())
                     workers[index], began = begin(), time.monotonic()
-    _end(workers)
+    listener.close()  # while it is open the system takes connections that nobody will serve
+    _end(workers, settings.drain_s + REST_S + MARGIN_S)
 
 
 def _work(settings: Settings, listener: socket.socket) -> None:
@@ -75,13 +79,14 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _end(workers: list[SpawnProcess]) -> None:
+def _end(workers: list[SpawnProcess], within_s: float) -> None:
     for worker in workers:
         worker.terminate()
-    end = time.monotonic() + END_S
+    end = time.monotonic() + within_s
     for worker in workers:
         worker.join(max(0.0, end - time.monotonic()))
         if worker.is_alive():
+            log.error("worker %s did not end, and is killed", worker.pid)
             worker.kill()
 
 

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from planstrip import db
+from planstrip import db, metrics
+from planstrip.appending import Job, Outcome, Request, answer, groups
 from planstrip.errors import PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
 from planstrip.eventlog import Append, Appended, Batch, Projector
@@ -25,23 +26,7 @@ IN_DOUBT: Final = Said(
     _("the store went away as it committed: it may have been written or not; send it again, with its key")
 )
 
-Outcome: TypeAlias = Appended | BaseException
-Job: TypeAlias = Callable[[Connection], None]
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Request:
-    """`loop` is None for a caller that waits in a thread of its own."""
-
-    work: Append | Job
-    future: "Future[Appended] | asyncio.Future[Appended]"
-    loop: asyncio.AbstractEventLoop | None
-
-    @property
-    def is_alone(self) -> bool:
-        return not isinstance(self.work, Append) or self.work.derive is not None
 
 
 @dataclass(slots=True)
@@ -58,7 +43,7 @@ class Writer:
     appends: int = 0
     commits: int = 0
     backend: int | None = None
-    _queue: "queue.SimpleQueue[_Request | None]" = field(default_factory=queue.SimpleQueue)
+    _queue: "queue.SimpleQueue[Request | None]" = field(default_factory=queue.SimpleQueue)
     _thread: threading.Thread | None = None
     _is_stopped: bool = False
     _connection: Connection | None = None
@@ -80,7 +65,7 @@ class Writer:
         """Durable when it returns. Raises Conflict, Unavailable or what `append.derive` raises, with nothing stored."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Appended] = loop.create_future()
-        self._put(_Request(append, future, loop))
+        self._put(Request(append, future, loop))
         return await future
 
     def append_blocking(self, append: Append) -> Appended:
@@ -89,16 +74,16 @@ class Writer:
     def begin_append(self, append: Append) -> "Future[Appended]":
         """For a thread that has something else to do until it asks for the result."""
         future: Future[Appended] = Future()
-        self._put(_Request(append, future, None))
+        self._put(Request(append, future, None))
         return future
 
     def run_blocking(self, job: Job) -> None:
         """Run `job` in a transaction of its own, in turn with the appends."""
         future: Future[Appended] = Future()
-        self._put(_Request(job, future, None))
+        self._put(Request(job, future, None))
         future.result()
 
-    def _put(self, request: _Request) -> None:
+    def _put(self, request: Request) -> None:
         """Also before `start`: it is written then."""
         if self._is_stopped:
             raise Unavailable(Said(_("the writer has stopped; nothing was written")))
@@ -109,16 +94,16 @@ class Writer:
             is_running = True
             while is_running:
                 requests, is_running = self._next()
-                for group in _groups(requests):
+                for group in groups(requests):
                     self._write(group)
         finally:
             self._is_stopped = True
             self._disconnect()
             self._refuse_rest()
 
-    def _next(self) -> tuple[list[_Request], bool]:
+    def _next(self) -> tuple[list[Request], bool]:
         """What has come in, at least one request, and whether more may come."""
-        requests: list[_Request] = []
+        requests: list[Request] = []
         following = self._queue.get()
         while following is not None:
             requests.append(following)
@@ -132,9 +117,9 @@ class Writer:
         while not self._queue.empty():
             request = self._queue.get()
             if request is not None:
-                _answer([request], [Unavailable(Said(_("the writer has stopped; nothing was written")))])
+                answer([request], [Unavailable(Said(_("the writer has stopped; nothing was written")))])
 
-    def _write(self, requests: Sequence[_Request]) -> None:
+    def _write(self, requests: Sequence[Request]) -> None:
         """One commit for all; if it fails, one for each, so that a bad neighbour takes nobody down."""
         heads: Mapping[str, int] = {}
         try:
@@ -149,9 +134,9 @@ class Writer:
         if heads and self.on_commit is not None:
             with contextlib.suppress(RuntimeError):  # its loop has closed: then nobody watches
                 self.on_commit(heads)
-        _answer(requests, outcomes)
+        answer(requests, outcomes)
 
-    def _commit_again(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:
+    def _commit_again(self, requests: Sequence[Request]) -> tuple[list[Outcome], Mapping[str, int]]:
         """As `_commit`, once more after what passes: a connection that was lost meanwhile, a place that was taken."""
         try:
             return self._commit(requests)
@@ -165,7 +150,7 @@ class Writer:
                 raise
         return self._commit(requests)
 
-    def _commit(self, requests: Sequence[_Request]) -> tuple[list[Outcome], Mapping[str, int]]:
+    def _commit(self, requests: Sequence[Request]) -> tuple[list[Outcome], Mapping[str, int]]:
         connection = self._connect()
         outcomes: list[Outcome] = []
         with connection.begin() as transaction:
@@ -191,7 +176,9 @@ class Writer:
                     raise
                 raise _InDoubtError(number, outcomes, batch.heads) from error
         self.commits += 1
+        appends = sum(isinstance(request.work, Append) for request in requests)
         self.appends += sum(isinstance(outcome, Appended) for outcome in outcomes)
+        metrics.committed(appends)
         return outcomes, batch.heads
 
     def _connect(self) -> Connection:
@@ -234,17 +221,6 @@ class Writer:
             self._connection = None
 
 
-def _groups(requests: Sequence[_Request]) -> list[list[_Request]]:
-    """Runs that may share a commit, in order; what must be alone stands alone."""
-    groups: list[list[_Request]] = []
-    for request in requests:
-        if groups and not request.is_alone and not groups[-1][0].is_alone:
-            groups[-1].append(request)
-        else:
-            groups.append([request])
-    return groups
-
-
 class _InDoubtError(Exception):
     """The connection was lost while it committed `outcomes`."""
 
@@ -264,35 +240,9 @@ def _said(error: Exception) -> Exception:
     if isinstance(error, _InDoubtError):  # twice in a row
         return Unavailable(IN_DOUBT)
     if isinstance(error, DBAPIError) and db.is_stores(error):
+        log.warning("the store did not take appends: %s", db.logged(error))
         told = _("the store did not take it: %(error)s; nothing was written, try again")
         return Unavailable(Said(told, error=db.said_by(error)))
     if not isinstance(error, PlanstripError):
         log.error("an append failed", exc_info=error)
     return error
-
-
-def _answer(requests: Sequence[_Request], outcomes: Sequence[Outcome]) -> None:
-    """Wake each waiting loop once, not once a request."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Request, Outcome]]] = {}
-    for request, outcome in zip(requests, outcomes, strict=True):
-        if request.loop is None:
-            _settle(request, outcome)
-        else:
-            by_loop.setdefault(request.loop, []).append((request, outcome))
-    for loop, pairs in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # a loop that has closed waits for nothing
-            loop.call_soon_threadsafe(_settle_all, pairs)
-
-
-def _settle_all(pairs: Sequence[tuple[_Request, Outcome]]) -> None:
-    for request, outcome in pairs:
-        _settle(request, outcome)
-
-
-def _settle(request: _Request, outcome: Outcome) -> None:
-    if request.future.done():  # the caller has gone; the append stands all the same
-        return
-    if isinstance(outcome, BaseException):
-        request.future.set_exception(outcome)
-    else:
-        request.future.set_result(outcome)

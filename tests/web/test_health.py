@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.figures import figures, figures_in
 from tests.running import Panel, todos
 
 
@@ -22,17 +23,29 @@ def test_a_store_that_fails_is_told(panel: Panel, database: Path) -> None:
 
 
 def test_figures_are_in_the_format_of_prometheus(panel: Panel) -> None:
+    before = figures(panel)
     panel.write("a", todos("x=i"))
     panel.write("b", todos("x=i x=i"))
     with panel.stream("/api/sessions/a/stream") as stream:
         stream.next()
         answer = panel.client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    figures = dict(line.split(" ") for line in answer.text.splitlines() if not line.startswith("#"))
-    assert figures["planstrip_sessions"] == "2"
-    assert figures["planstrip_events"] == "5"
-    assert figures["planstrip_streams"] == "1"
-    assert figures["planstrip_appends_total"] == "2"
+    now = figures_in(answer.text)
+    assert (now["planstrip_sessions"], now["planstrip_events"], now["planstrip_store_up"]) == (2, 5, 1)
+    assert now["planstrip_streams"] - before["planstrip_streams"] == 1
+    added = 'planstrip_appends_total{outcome="added"}'
+    assert now[added] - before[added] == 2
+    openmetrics = panel.client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert openmetrics.text.endswith("# EOF\n")
+
+
+def test_figures_are_told_while_the_store_is_away(panel: Panel) -> None:
+    with panel.parts.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE sessions RENAME TO elsewhere")
+    now = figures(panel)
+    assert now["planstrip_store_up"] == 0
+    assert "planstrip_sessions" not in now
+    assert "planstrip_streams" in now
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])

@@ -429,23 +429,20 @@ def test_on_shutdown_streams_end_in_time(database: Path, number: int) -> None:
 
 
 def test_a_reader_who_never_reads_does_not_hold_the_shutdown(database: Path) -> None:
-    with serving(database) as program:
+    with serving(database, "--drain-s", "60") as program:  # which is for requests, not for streams
         many = [{"content": f"{n} " + "x" * 200, "status": "pending"} for n in range(900)]
-        httpx.post(f"{program.url}/api/sessions/a/todo_write", json={"todos": many}, trust_env=False)
-        stuck = []
-        for _ in range(3):
-            one = socket.socket()
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with socket.socket() as stuck, Stream(program.url, "/api/sessions/a/stream", {}) as other:
+            stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             host, port = program.url.removeprefix("http://").split(":")
-            one.connect((host, int(port)))
-            one.sendall(f"GET /api/sessions/a/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            stuck.append(one)
-        for n in range(20):
-            many[0]["content"] = f"{n}-"
-            httpx.post(f"{program.url}/api/sessions/a/todo_write", json={"todos": many}, trust_env=False)
-        program.stop()
-        for one in stuck:
-            one.close()
+            stuck.connect((host, int(port)))
+            stuck.sendall(f"GET /api/sessions/a/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            for n in range(32):  # each a frame of its own: more than the system takes for a reader
+                many[0]["content"] = f"{n}-"
+                address = f"{program.url}/api/sessions/a/todo_write"
+                assert httpx.post(address, json={"todos": many}, trust_env=False).status_code == 200
+                while f'"{n}-"' not in other.next().data:
+                    pass
+            assert program.stop() == 0
 
 
 def test_a_stream_is_resumed_after_a_restart(database: Path) -> None:

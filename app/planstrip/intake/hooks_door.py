@@ -13,6 +13,7 @@ from planstrip.intake.hooks_open import read_dsh, read_opencode
 from planstrip.intake.hooks_read import read
 from planstrip.intake.hooks_wake import Readers, Where
 from planstrip.intake.mcp_owners import Owners
+from planstrip.logs import concerning
 from planstrip.parts import Parts
 from planstrip.transcripts.records import text_at
 
@@ -47,8 +48,9 @@ class Door:
         """Raises Invalid for a payload that does not say whose it is, Unavailable."""
         told = _read(agent, payload, mark, time)
         self._announce(told)
-        if (cut := text_at(payload, NOTE, "cut_after")) is not None:
-            log.warning("a hook of %s broke off after %r; what came before it was taken", agent, cut[:60])
+        concerning(told.session)
+        if text_at(payload, NOTE, "cut_after") is not None:
+            log.warning("a hook of %s broke off; what came of it was taken", agent)
         kind = text_at(payload, "hook_event_name") or text_at(payload, "type")
         is_news = bool(told.facts) or kind in BEGINNINGS
         where = self.readers.take(told, payload)

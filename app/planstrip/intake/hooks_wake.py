@@ -13,13 +13,14 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Final, Literal, TypeAlias
 
+from planstrip import metrics
 from planstrip.errors import PlanstripError, StoreUnusable
 from planstrip.intake.hooks_facts import Prompted, Told
 from planstrip.intake.imports import take_new
 from planstrip.transcripts.adapter import Header
 from planstrip.transcripts.opencode_database import is_database
 from planstrip.transcripts.records import text_at
-from planstrip.transcripts.sources import Source, source_of
+from planstrip.transcripts.sources import Source, reader_of, source_of
 from planstrip.writer import Writer
 
 LOOKS_S: Final = (0.0, 0.25, 1.5)  # a line may come to the disk after its hook
@@ -122,16 +123,19 @@ class Readers:
         try:
             report = take_new(self.writer, transcript)
         except StoreUnusable as error:
-            self._tell(error.detail)
+            self._tell(path, error.detail)
             return
         for problem in (*report.problems, *([report.failure] if report.failure else [])):
-            self._tell(problem)
+            if self._tell(path, problem):
+                metrics.import_failed(reader_of(transcript), 1)
 
-    def _tell(self, problem: str) -> None:
-        """Once."""
-        if problem not in self._told and len(self._told) < 1_000:
+    def _tell(self, path: Path, problem: str) -> bool:
+        """Whether it is told: once, and not in its own words, which quote the transcript."""
+        is_new = problem not in self._told and len(self._told) < 1_000
+        if is_new:
             self._told.add(problem)
-            log.warning("woken by a hook: %s", problem)
+            log.warning("%s: woken by a hook, and not all of it could be taken in; `planstrip import` says why", path)
+        return is_new
 
 
 def _path(payload: Mapping[str, Any], key: str) -> Path | None:

@@ -73,7 +73,9 @@ class _Handlers:
                 try:
                     await self.plans.arrive(self.identify(ctx))
                 except PlanstripError as error:
-                    log.warning("%s", error.detail)  # the call itself will say so to the model
+                    log.warning(
+                        "a client that connects was not noted: %s", error.title
+                    )  # the call itself will say so to the model
         return await call_next(ctx)
 
     async def list_tools(self, _context: Context, _params: object) -> types.ListToolsResult:

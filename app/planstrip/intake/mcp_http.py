@@ -1,6 +1,7 @@
 """`/mcp` as the app mounts it: MCP's SDK takes a second to load, and does so at the first request."""
 
 import asyncio
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ class McpEndpoint:
             return
         if self._transports is None:
             self._transports = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._run(self._transports))
+            self._task = asyncio.create_task(self._run(self._transports), context=Context())
         transports = await asyncio.shield(self._transports)
         await transports.handle(scope, receive, send)
 

@@ -20,6 +20,7 @@ from planstrip.intake.mcp_owners import Owners
 from planstrip.intake.mcp_working import placed, told
 from planstrip.intake.record import record
 from planstrip.intake.tool import Way, todo_write
+from planstrip.logs import concerning
 from planstrip.marks import IN_SESSION
 from planstrip.plan.todos import Counts
 from planstrip.tables import events, sessions
@@ -83,6 +84,7 @@ class LoggedPlans:
         policy = self.allow_parallel_in_progress
         for attempt in range(ATTEMPTS):
             placed_caller, known = await asyncio.to_thread(self._place, caller, raw)
+            concerning(placed_caller.session)
             try:
                 answer = await todo_write(
                     self.writer,

@@ -20,6 +20,7 @@ from planstrip.intake.check import (
 )
 from planstrip.intake.record import dismiss, record, start_session
 from planstrip.intake.tool import todo_write
+from planstrip.logs import concerning
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 
@@ -38,7 +39,7 @@ async def post_session(request: Request) -> Response:
         session = uuid.uuid4().hex
     if not isinstance(session, str):
         raise Invalid.of([Problem("id", f"id must be a string, got {shown(session)}")])
-    check_session_id(session)
+    concerning(check_session_id(session))
     draft = _body_draft("session/start", {key: value for key, value in body.items() if value is not None})
     is_new, position = await start_session(parts_of(request).writer, session, draft)
     return JSONResponse({"id": session, "position": position}, status_code=201 if is_new else 200)

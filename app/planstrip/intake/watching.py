@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from planstrip import metrics
 from planstrip.errors import StoreUnusable
 from planstrip.intake.imports import FileReport, take_new
 from planstrip.transcripts.detect import find, is_session_file
 from planstrip.transcripts.follow import Transcript
-from planstrip.transcripts.sources import Source, log_of, main_file, source_of
+from planstrip.transcripts.sources import Source, log_of, main_file, reader_of, source_of
 from planstrip.writer import Writer
 
 STEP_MS: Final = 15  # a change is told after a pause of this length
@@ -126,11 +127,11 @@ class _Watch:
         except StoreUnusable as error:
             self._stamps.pop(path, None)
             self._changed.put(str(path))
-            self._tell(FileReport(path, failure=error.detail))
+            self._tell(FileReport(path, failure=error.detail))  # which is no fault of its reader
             self.stop.wait(RETRY_S)
             return
         self._stamps[path] = stamp
-        self._tell(report)
+        metrics.import_failed(reader_of(transcript), self._tell(report))
         if report.added:
             self._wake_parent(transcript)
 
@@ -148,12 +149,14 @@ class _Watch:
             found = self._transcripts[path] = source_of(path)
         return found
 
-    def _tell(self, report: FileReport) -> None:
+    def _tell(self, report: FileReport) -> int:
+        """Returns how many faults are new."""
         told = self._told.get(report.path)
         said = {*report.problems, *([report.failure] if report.failure else [])}
         if told is None or report.added or said - told:
             self._told[report.path] = said | (told or set())
             self.on_report(report)
+        return len(said - (told or set()))
 
 
 class _Notices:

@@ -44,6 +44,13 @@ def source_of(path: Path) -> Source:
     return OpencodeExport(path) if path.suffix == ".json" else Transcript(path)
 
 
+def reader_of(source: Source) -> str:
+    """The agent whose transcripts are read so; `unknown` for a file that says nothing of it."""
+    if isinstance(source, Transcript):
+        return source.agent or "unknown"
+    return "opencode"
+
+
 def main_file(path: Path) -> Path:
     """The file that is read when `path` has changed: a database is written beside itself."""
     return path.with_name(path.name.removesuffix(WAL)) if path.name.endswith(f".db{WAL}") else path

@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from planstrip.db import is_stores, said_by
+from planstrip.db import is_stores, logged, said_by
 from planstrip.errors import Invalid, NotFound, PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
+from planstrip.logs import request_id
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 from planstrip.web.readers import reader_of
@@ -31,6 +32,8 @@ def answer(request: Request, error: PlanstripError, headers: dict[str, str] | No
     body: dict[str, Any] = {"title": error.title, "status": error.status, "detail": error.detail}
     if error.problems:
         body["errors"] = [{"path": problem.path, "message": problem.message} for problem in error.problems]
+    if error.detail == OUR_FAULT and (known := request_id()) is not None:
+        body["request_id"] = known
     return JSONResponse(body, error.status, headers, media_type="application/problem+json")
 
 
@@ -53,7 +56,7 @@ def response_to(request: Request, error: Exception) -> Response:
     if isinstance(error, PoolTimeout):
         error = Unavailable(Said(_("the store is busy: no connection to it came free; try again")))
     if isinstance(error, DBAPIError) and is_stores(error):
-        log.error("the store failed", exc_info=error)
+        log.error("the store failed: %s", logged(error), exc_info=error)
         error = Unavailable(Said(_("the store did not answer: %(error)s"), error=said_by(error)))
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)

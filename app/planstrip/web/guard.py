@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from planstrip.errors import BadRequest, Forbidden, PlanstripError, Unauthorized
 from planstrip.settings import Settings, bare_host
 from planstrip.web.readers import READER, Reader
+from planstrip.web.request_log import RequestLog, Served
 from planstrip.web.view_door import Given, ViewDoor, asked, given
 from planstrip.web.view_watch import ViewWatch
 
@@ -38,6 +39,7 @@ class Guard:
     app: ASGIApp
     settings: Settings
     views: ViewDoor
+    requests: RequestLog
     _signer: "URLSafeTimedSerializer | None" = field(default=None)
     _hosts: frozenset[str] = field(init=False)
     _watch: ViewWatch = field(init=False)
@@ -53,19 +55,32 @@ class Guard:
         scope = self._mounted(scope)
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = self._path(scope)
+        served = self.requests.begin(scope, path, headers.get(b"x-request-id"))
+        try:
+            await self._serve(scope, path, headers, receive, self._guarding(send, path, served))
+        finally:
+            self.requests.end(served)
+
+    def _guarding(self, send: Send, path: str, served: Served) -> Send:
+        """`send` with the headers that every answer has."""
         ancestors = self.settings.frame_ancestors if _is_under(path, "/embed") else "'none'"
         extra = [
             (b"content-security-policy", (_POLICY + ancestors).encode()),
             (b"referrer-policy", b"no-referrer"),
             (b"x-content-type-options", b"nosniff"),
             *([(b"x-frame-options", _FRAME_OPTIONS[ancestors])] if ancestors in _FRAME_OPTIONS else []),
+            (b"x-request-id", served.id),
         ]
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
+                served.status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *extra]
             await send(message)
 
+        return send_guarded
+
+    async def _serve(self, scope: Scope, path: str, headers: dict[bytes, str], receive: Receive, send: Send) -> None:
         reader = None
         try:
             self._check_host(headers.get(b"host"))
@@ -74,10 +89,10 @@ class Guard:
             reader = await self._reader(scope, path, headers)
         except PlanstripError as error:
             if not isinstance(error, Unauthorized) or not _wants_html(headers, path):
-                await _refuse(error, send_guarded)
+                await _refuse(error, send)
                 return
             scope = self._refused_page(scope, path, headers)
-        await self._pass_on(scope, path, receive, send_guarded, reader)
+        await self._pass_on(scope, path, receive, send, reader)
 
     async def _reader(self, scope: Scope, path: str, headers: dict[bytes, str]) -> Reader | None:
         """Who holds a view token, which is asked before all else; None for whom the panel belongs to, or anybody."""

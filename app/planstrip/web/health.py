@@ -1,16 +1,22 @@
 """Liveness with the store's state, and figures for Prometheus (spec.md §10)."""
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from planstrip import __version__
 from planstrip.db import said_by
+from planstrip.metrics import exposition
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
 
 
 def healthz(request: Request) -> Response:
@@ -28,16 +34,26 @@ def healthz(request: Request) -> Response:
 
 def metrics(request: Request) -> Response:
     """Figures for Prometheus."""
-    parts = parts_of(request)
-    with parts.engine.connect() as connection:
-        known = connection.execute(select(func.count()).select_from(sessions)).scalar_one()
-        head = connection.execute(select(func.coalesce(func.max(events.c.id), 0))).scalar_one()
-    figures = (
-        ("planstrip_sessions", "gauge", "Sessions in the store.", known),
-        ("planstrip_events", "counter", "Events appended to the store.", head),
-        ("planstrip_streams", "gauge", "Open streams of this process.", parts.hub.viewers),
-        ("planstrip_appends_total", "counter", "Appends that this process has committed.", parts.writer.appends),
-        ("planstrip_commits_total", "counter", "Commits that they shared.", parts.writer.commits),
-    )
-    lines = [f"# HELP {name} {text}\n# TYPE {name} {kind}\n{name} {value}\n" for name, kind, text, value in figures]
-    return PlainTextResponse("".join(lines), media_type="text/plain; version=0.0.4; charset=utf-8")
+    text, content_type = exposition(request.headers.get("accept", ""), _Stored(parts_of(request).engine))
+    return Response(text, headers={"Content-Type": content_type})
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What is read from the store as it is asked for; all else is told while the store is away, too."""
+
+    engine: Engine
+
+    def collect(self) -> "Iterator[Metric]":
+        from prometheus_client.core import GaugeMetricFamily
+
+        try:
+            with self.engine.connect() as connection:
+                known = connection.execute(select(func.count()).select_from(sessions)).scalar_one()
+                head = connection.execute(select(func.coalesce(func.max(events.c.id), 0))).scalar_one()
+        except SQLAlchemyError:
+            yield GaugeMetricFamily("planstrip_store_up", "Whether the store answers.", 0)
+            return
+        yield GaugeMetricFamily("planstrip_store_up", "Whether the store answers.", 1)
+        yield GaugeMetricFamily("planstrip_sessions", "Sessions in the store.", known)
+        yield GaugeMetricFamily("planstrip_events", "The number of the store's newest event.", head)

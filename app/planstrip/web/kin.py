@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -53,7 +54,7 @@ class Kin:
             elif parent := self._parents[session]:
                 self.on_growth(parent)
         if self._strangers and self._asking is None:
-            self._asking = asyncio.create_task(self._ask())
+            self._asking = asyncio.create_task(self._ask(), context=Context())
 
     def forget(self) -> None:
         for kept in (self._parents, self._strangers, self.due):

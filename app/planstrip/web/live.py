@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -11,7 +13,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from planstrip.db import said_by
+from planstrip import metrics
+from planstrip.db import logged
+from planstrip.logs import FIELDS
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
@@ -19,6 +23,7 @@ from planstrip.web.places import Places
 FRAME_INTERVAL_S: Final = 0.1  # at most ten frames a second a session
 HEARTBEAT_S: Final = 15.0
 MAX_FRAMES: Final = 64
+MEASURED: Final = 32  # viewers of a topic, or so: of a thousand each 32nd, or measuring would slow the others down
 RETRY_S: Final = 1.0
 
 V = TypeVar("V")
@@ -75,6 +80,11 @@ class Channel(Generic[V]):
     viewers: int = 0
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
+    views: int = 0
+    _since: float | None = None  # of the commits that the view shows and the one before it did not, the first
+    _news: list[float] = field(default_factory=list)  # when each commit came that no view shows yet
+    _head: int = 0
+    _handed_out: int = 0
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _frames: dict[tuple[str, Base, bool], tuple[bytes | None, Base]] = field(default_factory=dict)
     _opening: "asyncio.Task[None] | None" = None
@@ -83,16 +93,29 @@ class Channel(Generic[V]):
     async def open(self) -> None:
         """Wait for the first view, which is read once however many viewers come at once."""
         if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
+            self._opening = asyncio.create_task(self._open(), context=Context())  # no one viewer's request
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
         self.view = await asyncio.to_thread(self.topic.read, self.view)
         if self.viewers:
-            self._pump = asyncio.create_task(self._run())
+            self._pump = asyncio.create_task(self._run(), context=Context())
 
-    def wake(self) -> None:
+    def wake(self, committed_at: float | None = None, head: int | None = None) -> None:
+        """`head`: where its session stands since then; the follower of a SQLite file tells our own commits again."""
+        if committed_at is not None and (head is None or head > self._head):
+            self._news.append(committed_at)
+            self._head = head or 0
         self._woken.set()
+
+    def hand_out(self, seen: int) -> int:
+        """Counts a frame for a viewer who had seen so many of the views; returns how many there are."""
+        if seen < self.views:
+            metrics.frames_coalesced("slow_viewer", self.views - seen - 1)
+            self._handed_out += 1
+            if self._since is not None and self._handed_out % (self.viewers // MEASURED + 1) == 0:
+                metrics.frame_handed_out(time.monotonic() - self._since)
+        return self.views
 
     def turn(self) -> None:
         """Let every viewer look again."""
@@ -133,14 +156,20 @@ class Channel(Generic[V]):
 
     async def _refresh(self, read: Callable[[V | None], V]) -> bool:
         """Whether the view is up to date."""
+        news, self._news = self._news, []
         try:
             view = await asyncio.to_thread(read, self.view)
         except SQLAlchemyError as error:
-            log.warning("%r: reading the store failed, trying again: %s", self.topic.name, said_by(error))
+            self._news = news + self._news
+            told = {} if self.topic.hears_all else {"session": self.topic.name}  # the board's name is what it was asked
+            log.warning("reading for a stream failed, trying again: %s", logged(error), extra={FIELDS: told})
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
             return False
         if view is not self.view:
             self.view = view
+            self.views += 1
+            self._since = news[0] if news else None
+            metrics.frames_coalesced("burst", 0 if self.topic.hears_all else len(news) - 1)
             self._frames.clear()
             self.turn()
         return True
@@ -176,7 +205,7 @@ class Hub:
         grown = (session for session in heads if session in self._channels or self._kin.concerns(session))
         watched = [*(grown if self._has_pages else ()), *self._broad]
         if watched and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake, watched)
+            self._loop.call_soon_threadsafe(self._wake, watched, heads, time.monotonic())
 
     def close(self) -> None:
         """End every stream. Safe to call from a signal handler of the loop's own thread, and twice."""
@@ -207,12 +236,13 @@ class Hub:
             assert channel.view is not None
             # A position beyond the log is of another log: begin anew.
             base = Base(after if after <= kind.place(channel.view) else 0)
+            seen = channel.views
             beats, is_first = channel.beats, is_new or base.position != after
             while not self.is_closed:
                 turned = channel.turned
                 frame, base = channel.frame(kind, base, is_first=is_first)
                 if frame is not None:
-                    is_first = False
+                    is_first, seen = False, channel.hand_out(seen)
                     yield frame
                 elif channel.beats > beats or not waits:
                     yield heartbeat(base.position, topic.heard_at(channel.view), kind.key)
@@ -240,10 +270,10 @@ class Hub:
     def _has_pages(self) -> bool:
         return len(self._channels) > len(self._broad)
 
-    def _wake(self, names: list[str]) -> None:
+    def _wake(self, names: list[str], heads: Mapping[str, int], committed_at: float) -> None:
         for name in names:
             if name in self._channels:
-                self._channels[name].wake()
+                self._channels[name].wake(committed_at, heads.get(name))
         if self._has_pages:
             self._kin.grew(name for name in names if name not in self._broad)
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from planstrip import metrics
 from planstrip.errors import Invalid
 from planstrip.intake.check import check_session_id
 from planstrip.parts import parts_of
@@ -26,6 +27,7 @@ from planstrip.web.readers import reader_of
 if TYPE_CHECKING:
     from planstrip.web.frames import Frames
 
+STREAM: Final = "planstrip.stream"  # in the state of a request that is answered by one
 HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache, no-transform",
@@ -46,11 +48,14 @@ class EventStream(Response):
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
+        scope.setdefault("state", {})[STREAM] = True
+        metrics.streams_changed(1)
         sending = asyncio.ensure_future(self._send(send))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            metrics.streams_changed(-1)
             sending.cancel()
             leaving.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)

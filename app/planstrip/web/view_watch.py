@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -59,7 +60,7 @@ class ViewWatch:
             self._ended[key] = asyncio.get_running_loop().create_future()
         self._viewers[key] = self._viewers.get(key, 0) + 1
         if self._looking is None:
-            self._looking = asyncio.create_task(self._look())
+            self._looking = asyncio.create_task(self._look(), context=Context())
         return self._ended[key]
 
     def _leave(self, key: Key) -> None:
