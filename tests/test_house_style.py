@@ -19,7 +19,19 @@ PARTIALS: Final = [path for path in TEMPLATES if path.name.startswith("_")]
 STYLES: Final = sorted((ROOT / "static" / "css").glob("*.css"))
 SCRIPTS: Final = sorted((ROOT / "static" / "js").glob("*.js"))
 
-BASE: Final = {"events", "errors", "paths", "settings", "tables", "db", "postgresql", "upsert", "lately", "marks"}
+BASE: Final = {
+    "events",
+    "errors",
+    "paths",
+    "settings",
+    "tables",
+    "db",
+    "postgresql",
+    "upsert",
+    "lately",
+    "marks",
+    "room",
+}
 LOG: Final = BASE | {
     "eventlog",
     "writer",
@@ -42,11 +54,13 @@ ARROWS: Final[dict[str, set[str]]] = {
     "upsert": set(),
     "lately": set(),
     "marks": {"tables"},
+    "room": {"errors", "tables"},
+    "deadlines": set(),
     "errors": {"events"},
     "plan": {"events", "errors", "plan"},
     "transcripts": {"events", "errors", "plan", "transcripts"},
-    "eventlog": {"events", "db", "errors", "tables", "lately"},
-    "writer": {"events", "db", "errors", "tables", "eventlog"},
+    "eventlog": {"events", "db", "errors", "tables", "lately", "room"},
+    "writer": {"events", "db", "errors", "tables", "eventlog", "room"},
     "follower": BASE,
     "forgetting": BASE,
     "copying": BASE,

@@ -17,9 +17,11 @@ from planstrip.intake.mcp_owners import Owners
 from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
 from planstrip.refolding import refold_outdated
+from planstrip.room import Room
 from planstrip.settings import Settings
 from planstrip.web import failures
 from planstrip.web.guard import Guard
+from planstrip.web.limited import Limited
 from planstrip.web.live import Hub
 from planstrip.web.routes import add_routes
 from planstrip.web.shortcut import Shortcut
@@ -36,7 +38,8 @@ def create_app(settings: Settings) -> Guard:
     engine = open_engine(settings.database_url)
     prepare(engine)
     hub = Hub(engine, now_ms)
-    writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake)
+    room = Room(settings.max_sessions, settings.max_session_events)
+    writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake, room=room)
     parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path)), now_ms)
     app = FastAPI(
         title="planstrip",
@@ -53,7 +56,7 @@ def create_app(settings: Settings) -> Guard:
     owners = Owners()
     app.state.mcp = McpEndpoint(parts, owners)
     app.state.hooks = Hooks(parts, owners)
-    guard = app.state.guard = Guard(Shortcut(app), settings, ViewDoor(engine, now_ms))
+    guard = app.state.guard = Guard(Limited(Shortcut(app), app, settings), settings, ViewDoor(engine, now_ms))
     add_routes(app)
     return guard
 

@@ -12,12 +12,14 @@ from typing import Final
 
 import uvicorn
 
+from planstrip.deadlines import timed
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.access_log import set_up_access_log
 from planstrip.web.guard import Guard
+from planstrip.web.limited import SPARE_FILES
 from planstrip.writer import Writer
 
 GRACE_S: Final = 1  # a reader that takes nothing must not hold the shutdown
@@ -89,9 +91,11 @@ def _listening(settings: Settings, *, open_browser: bool) -> socket.socket:
 
 def server(guard: Guard) -> Server:
     _log_to_stderr()
+    _allow_files(guard.settings.max_streams)
     config = uvicorn.Config(
         guard,
         log_config=None,
+        http=timed(guard.settings.client_timeout_s),
         access_log=guard.settings.access_log,
         ws="none",
         lifespan="on",
@@ -100,6 +104,19 @@ def server(guard: Guard) -> Server:
     )  # a proxy's X-Forwarded-Proto is believed from loopback, or from FORWARDED_ALLOW_IPS
     set_up_access_log(is_on=guard.settings.access_log)
     return Server(config, guard)
+
+
+def _allow_files(streams: int) -> None:
+    """Systems allow 1,024 open files where nobody asks for more, and each stream is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = streams + SPARE_FILES
+    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _log_to_stderr() -> None:

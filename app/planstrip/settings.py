@@ -67,6 +67,27 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""
 
+    writes_per_minute: int = Field(default=60_000, ge=1)
+    """Writes that one client may send: a thousand a second, five times what 200 agents behind one address do."""
+
+    streams_per_minute: int = Field(default=12_000, ge=1)
+    """Streams that one client may open: 2,000 viewers behind one proxy come back at once after a restart."""
+
+    max_client_streams: int = Field(default=4_000, ge=1)
+    """Streams that one client holds open."""
+
+    max_streams: int = Field(default=10_000, ge=1)
+    """Streams that a process holds open; never more than its open files allow."""
+
+    max_sessions: int = Field(default=1_000_000, ge=1)
+    """Sessions that the log holds; counted now and then, so that several processes may pass it by some."""
+
+    max_session_events: int = Field(default=10_000_000, ge=1)
+    """Events of one session."""
+
+    client_timeout_s: int = Field(default=60, ge=1)
+    """How long a request's head may take to arrive, and for how long a client may neither send nor read the rest."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

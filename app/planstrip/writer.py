@@ -18,6 +18,7 @@ from planstrip import db
 from planstrip.errors import PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
 from planstrip.eventlog import Append, Appended, Batch, Projector
+from planstrip.room import Room
 
 MAX_APPENDS_PER_COMMIT: Final = 512
 DOUBT_S: Final = 5.0
@@ -55,6 +56,7 @@ class Writer:
     projector: Projector
     clock: Callable[[], int]
     on_commit: Callable[[Mapping[str, int]], None] | None = None
+    room: Room = field(default_factory=Room)
     appends: int = 0
     commits: int = 0
     backend: int | None = None
@@ -170,7 +172,7 @@ class Writer:
         outcomes: list[Outcome] = []
         with connection.begin() as transaction:
             self._renew(connection, [request.work.session for request in requests if isinstance(request.work, Append)])
-            batch = Batch(connection, self.projector, self.clock())
+            batch = Batch(connection, self.projector, self.clock(), self.room)
             for request in requests:
                 if not isinstance(request.work, Append):
                     request.work(connection)
