@@ -30,6 +30,7 @@ BASE: Final = {
     "upsert",
     "lately",
     "marks",
+    "masks",
     "room",
 }
 LOG: Final = BASE | {
@@ -55,6 +56,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "lately": set(),
     "marks": {"tables"},
     "room": {"errors", "tables"},
+    "masks": {"errors", "events", "lately"},
     "deadlines": set(),
     "errors": {"events"},
     "plan": {"events", "errors", "plan"},
@@ -84,7 +86,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "snapshot": LOG | {"intake", "web", "writing", "snapshot"},
-    "status": {"settings", "errors", "paths"},
+    "status": {"settings", "errors", "paths", "masks"},
     "acp": {"intake", "transcripts"},
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},

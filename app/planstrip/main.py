@@ -14,6 +14,7 @@ from planstrip.follower import Follower
 from planstrip.intake.hooks import Hooks
 from planstrip.intake.mcp_http import McpEndpoint
 from planstrip.intake.mcp_owners import Owners
+from planstrip.masks import Masks, masks_of
 from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
 from planstrip.refolding import refold_outdated
@@ -37,10 +38,11 @@ def create_app(settings: Settings) -> Guard:
     """The panel as an ASGI app. Raises StoreUnusable when its database is not one that it can use."""
     engine = open_engine(settings.database_url)
     prepare(engine)
-    hub = Hub(engine, now_ms)
+    masks = masks_of(settings.mask)
+    hub = Hub(engine, now_ms, masks)
     room = Room(settings.max_sessions, settings.max_session_events)
     writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake, room=room)
-    parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path)), now_ms)
+    parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path, masks)), now_ms, masks)
     app = FastAPI(
         title="planstrip",
         version=__version__,
@@ -61,11 +63,11 @@ def create_app(settings: Settings) -> Guard:
     return guard
 
 
-def _renderer(root: str) -> "Renderer":
+def _renderer(root: str, masks: Masks) -> "Renderer":
     from planstrip.web.assets import Assets
     from planstrip.web.render import Renderer
 
-    return Renderer(Assets(root), root)
+    return Renderer(Assets(root), root, masks)
 
 
 def _lifespan(parts: Parts) -> Any:

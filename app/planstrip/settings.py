@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from planstrip.errors import UnusableSettings
+from planstrip.masks import entries_of, masks_of
 
 POLICY_MISSING: Final = (
     "allow_parallel_in_progress is not set: --allow-parallel-in-progress lets several to-dos be in progress at once,"
@@ -87,6 +88,20 @@ class Settings(BaseSettings):
 
     client_timeout_s: int = Field(default=60, ge=1)
     """How long a request's head may take to arrive, and for how long a client may neither send nor read the rest."""
+
+    mask: Annotated[tuple[str, ...], NoDecode] = ()
+    """What of agents' text is not shown: the names of sets, or `NAME=PATTERN`, one a line."""
+
+    @field_validator("mask", mode="before")
+    @classmethod
+    def _lines(cls, value: Any) -> Any:
+        return entries_of(value) if isinstance(value, str) else value
+
+    @field_validator("mask")
+    @classmethod
+    def _readable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        masks_of(value)
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from planstrip.db import said_by
+from planstrip.masks import NO_MASKS, Masks
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
@@ -64,14 +65,19 @@ class Topic(Generic[V]):
     reread: Callable[[V | None], V]
     heard_at: Callable[[V], int]
     hears_all: bool = False
+    shown: Callable[[V], V] = lambda view: view
 
 
 @dataclass(slots=True)
 class Channel(Generic[V]):
-    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory."""
+    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory.
+
+    `view` is advanced, `shown` is the same as a viewer may see it.
+    """
 
     topic: Topic[V]
     view: V | None = None
+    shown: V | None = None
     viewers: int = 0
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,9 +93,13 @@ class Channel(Generic[V]):
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
-        self.view = await asyncio.to_thread(self.topic.read, self.view)
+        self.view, self.shown = await asyncio.to_thread(self._seen, self.topic.read)
         if self.viewers:
             self._pump = asyncio.create_task(self._run())
+
+    def _seen(self, read: Callable[[V | None], V]) -> tuple[V, V]:
+        view = read(self.view)
+        return view, self.topic.shown(view) if view is not self.view or self.shown is None else self.shown
 
     def wake(self) -> None:
         self._woken.set()
@@ -107,12 +117,13 @@ class Channel(Generic[V]):
     def frame(self, kind: Kind[V], base: Base, *, is_first: bool) -> tuple[bytes | None, Base]:
         """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
         assert self.view is not None
+        assert self.shown is not None
         key = kind.name, base, is_first
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
                 self._frames.clear()
             reached = Base(kind.place(self.view), kind.serial(self.view))
-            self._frames[key] = kind.build(self.view, base, is_first), reached
+            self._frames[key] = kind.build(self.shown, base, is_first), reached
         return self._frames[key]
 
     async def _run(self) -> None:
@@ -134,13 +145,13 @@ class Channel(Generic[V]):
     async def _refresh(self, read: Callable[[V | None], V]) -> bool:
         """Whether the view is up to date."""
         try:
-            view = await asyncio.to_thread(read, self.view)
+            view, shown = await asyncio.to_thread(self._seen, read)
         except SQLAlchemyError as error:
             log.warning("%r: reading the store failed, trying again: %s", self.topic.name, said_by(error))
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
             return False
         if view is not self.view:
-            self.view = view
+            self.view, self.shown = view, shown
             self._frames.clear()
             self.turn()
         return True
@@ -152,6 +163,7 @@ class Hub:
 
     engine: Engine
     clock: Callable[[], int]
+    masks: Masks = NO_MASKS
     is_watched: threading.Event = field(default_factory=threading.Event)
     is_closed: bool = False
     places: Places = field(default_factory=Places)
@@ -187,7 +199,8 @@ class Hub:
 
     def session(self, session: str) -> Topic[View]:
         read = SessionReader(self.engine, self.clock, self._kin, session)
-        return Topic(session, read, partial(read, is_family_due=True), lambda view: view.heard_at)
+        reread = partial(read, is_family_due=True)
+        return Topic(session, read, reread, lambda view: view.heard_at, shown=self.masks.of)
 
     async def frames(
         self, topic: Topic[V], kind: Kind[V], after: int, *, waits: bool = True, is_new: bool = True
