@@ -15,11 +15,9 @@ from tests.running import Panel, running
 pytest.register_assert_rewrite("tests.transcripts.walking")  # before any folder's tests import it
 
 # A machine that does other work makes any example slow once, and Hypothesis would call that a failure. One commit has
-# one result: who asks for a number of examples gets new ones each time.
-EXAMPLES = os.environ.get("PLANSTRIP_EXAMPLES")
-settings.register_profile(
-    "planstrip", deadline=None, max_examples=int(EXAMPLES or 30), derandomize=EXAMPLES is None, database=None
-)
+# one result: who asks for more examples gets new ones each time.
+EXAMPLES = int(os.environ.get("PLANSTRIP_EXAMPLES", "30"))
+settings.register_profile("planstrip", deadline=None, max_examples=EXAMPLES, derandomize=EXAMPLES <= 30, database=None)
 settings.load_profile("planstrip")
 
 

@@ -32,6 +32,8 @@ BASE: Final = {
     "marks",
     "logs",
     "metrics",
+    "masks",
+    "room",
 }
 LOG: Final = BASE | {
     "eventlog",
@@ -56,14 +58,17 @@ ARROWS: Final[dict[str, set[str]]] = {
     "upsert": set(),
     "lately": set(),
     "marks": {"tables"},
+    "room": {"errors", "tables"},
+    "masks": {"errors", "events", "lately"},
+    "deadlines": set(),
     "errors": {"events"},
     "logs": {"terminal"},
     "metrics": {"errors"},
     "plan": {"events", "errors", "plan"},
     "transcripts": {"events", "errors", "plan", "transcripts"},
-    "eventlog": {"events", "db", "errors", "tables", "lately"},
+    "eventlog": {"events", "db", "errors", "tables", "lately", "room"},
     "appending": {"errors", "eventlog", "metrics"},
-    "writer": {"events", "db", "errors", "tables", "eventlog", "appending", "metrics"},
+    "writer": {"events", "db", "errors", "tables", "eventlog", "appending", "metrics", "room"},
     "follower": BASE,
     "forgetting": BASE,
     "copying": BASE,
@@ -87,7 +92,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "transcribing": LOG | {"intake", "hooks"},
     "hooks": {"hooks"},  # run by an agent on every call: it loads nothing else
     "snapshot": LOG | {"intake", "web", "writing", "snapshot"},
-    "status": {"settings", "errors", "paths"},
+    "status": {"settings", "errors", "paths", "masks"},
     "acp": {"intake", "transcripts"},
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},

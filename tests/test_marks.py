@@ -10,6 +10,7 @@ from sqlalchemy import Connection, event
 
 from planstrip import families, marks, past, projection
 from planstrip.intake import hooks_log, hooks_others, mcp_log, mcp_owners, mcp_working
+from planstrip.masks import NO_MASKS
 from planstrip.plan.view import View
 from planstrip.web import board
 from tests.stores import Store, opened, turn, write
@@ -74,7 +75,7 @@ def test_a_page_finds_its_events_by_an_index(store: Store, name: str) -> None:
 
 def test_the_board_finds_each_group_by_an_index(store: Store) -> None:
     query = board.query_of({})
-    for _, step in steps(store, lambda connection: board._read(connection, query, 0)):
+    for _, step in steps(store, lambda connection: board._read(connection, query, 0, NO_MASKS)):
         assert "USING INDEX ix_sessions" in step or "COVERING INDEX ix_sessions" in step or "(id=?)" in step, step
 
 

@@ -37,6 +37,7 @@ class PlanstripError(Exception):
     """`detail` names the thing, the value seen and what was expected; `problems` lists every fault by its path."""
 
     status: ClassVar[int] = 500
+    retry_after_s: int | None = None
     title: ClassVar[str] = _("Internal error")
 
     def __init__(self, detail: str, problems: "Sequence[Problem]" = ()) -> None:
@@ -73,6 +74,16 @@ class UnsupportedType(PlanstripError):
     status, title = 415, _("Unsupported content type")
 
 
+class TooMany(PlanstripError):
+    """More requests, or open streams, than one client may have: later there is room again."""
+
+    status, title = 429, _("Too many requests")
+
+    def __init__(self, detail: str, retry_after_s: int) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
+
 class Invalid(PlanstripError):
     status, title = 422, _("Invalid")
 
@@ -85,6 +96,14 @@ class Unavailable(PlanstripError):
     """The store cannot take it now; the same call may succeed later."""
 
     status, title = 503, _("Store unavailable")
+    retry_after_s = 1
+
+
+class Crowded(PlanstripError):
+    """As many streams are open as this process can hold."""
+
+    status, title = 503, _("Too many viewers")
+    retry_after_s = 10
 
 
 class UnusableSettings(PlanstripError):

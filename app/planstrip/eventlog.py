@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 from planstrip.errors import Conflict
 from planstrip.events import TYPES, Entry, Event, decode
 from planstrip.lately import Lately
+from planstrip.room import Room
 from planstrip.tables import events
 
 READ_CHUNK: Final = 2_000
@@ -78,6 +79,7 @@ class Batch:
     connection: Connection
     projector: Projector
     now: int
+    room: Room
     _heads: dict[str, int] = field(default_factory=dict)
     _rows: list[dict[str, Any]] = field(default_factory=list)
     _entries: dict[str, list[Entry]] = field(default_factory=dict)
@@ -89,7 +91,7 @@ class Batch:
         return {session: self._heads[session] for session in self._entries}
 
     def add(self, append: Append) -> Appended:
-        """Raises Conflict before anything is queued, so that the neighbours' appends go on."""
+        """Raises Conflict, or what `room` does, before anything is queued: the neighbours' appends go on."""
         session = append.session
         head = self._heads.get(session)
         if head is None:
@@ -104,6 +106,8 @@ class Batch:
                 f"expected_position is {append.expected_position}, but session {session!r} stands at {head};"
                 " read what came since and send again"
             )
+        if new:
+            self.room.admit(self.connection, session, head, len(new))
         for position, draft in new:
             if append.derive is not None:
                 self.flush()  # what it reads must hold what this batch has queued before it
@@ -148,16 +152,8 @@ class Batch:
 
     def _queue(self, session: str, position: int, draft: Draft) -> None:
         time = self.now if draft.time is None else draft.time
-        self._rows.append(
-            {
-                "session": session,
-                "position": position,
-                "type": draft.type,
-                "time": time,
-                "key": draft.key,
-                "data": draft.data,
-            }
-        )
+        told = {"type": draft.type, "key": draft.key, "data": draft.data}
+        self._rows.append({"session": session, "position": position, "time": time, **told})
         self._entries.setdefault(session, []).append(Entry(position, time, draft.event))
         self._heads[session] = position
         if draft.key:

@@ -14,12 +14,15 @@ from planstrip.follower import Follower
 from planstrip.intake.hooks import Hooks
 from planstrip.intake.mcp_http import McpEndpoint
 from planstrip.intake.mcp_owners import Owners
+from planstrip.masks import Masks, masks_of
 from planstrip.parts import Parts
 from planstrip.projection import StandingProjector
 from planstrip.refolding import refold_outdated
+from planstrip.room import Room
 from planstrip.settings import Settings
 from planstrip.web import failures
 from planstrip.web.guard import Guard
+from planstrip.web.limited import Limited
 from planstrip.web.live import Hub
 from planstrip.web.request_log import RequestLog
 from planstrip.web.routes import add_routes
@@ -37,9 +40,11 @@ def create_app(settings: Settings) -> Guard:
     metrics.switch_on()
     engine = open_engine(settings.database_url)
     prepare(engine)
-    hub = Hub(engine, now_ms)
-    writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake)
-    parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path)), now_ms)
+    masks = masks_of(settings.mask)
+    hub = Hub(engine, now_ms, masks)
+    room = Room(settings.max_sessions, settings.max_session_events)
+    writer = Writer(engine, StandingProjector(), now_ms, on_commit=hub.wake, room=room)
+    parts = Parts(settings, engine, writer, hub, cache(partial(_renderer, settings.root_path, masks)), now_ms, masks)
     app = FastAPI(
         title="planstrip",
         version=__version__,
@@ -57,7 +62,7 @@ def create_app(settings: Settings) -> Guard:
     app.state.mcp = McpEndpoint(parts, owners)
     app.state.hooks = Hooks(parts, owners)
     guard = app.state.guard = Guard(
-        Shortcut(app),
+        Limited(Shortcut(app), app, settings),
         settings,
         ViewDoor(engine, now_ms),
         RequestLog(lambda: app.routes, is_on=settings.access_log),
@@ -66,11 +71,11 @@ def create_app(settings: Settings) -> Guard:
     return guard
 
 
-def _renderer(root: str) -> "Renderer":
+def _renderer(root: str, masks: Masks) -> "Renderer":
     from planstrip.web.assets import Assets
     from planstrip.web.render import Renderer
 
-    return Renderer(Assets(root), root)
+    return Renderer(Assets(root), root, masks)
 
 
 def _lifespan(parts: Parts) -> Any:

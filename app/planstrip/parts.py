@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from sqlalchemy import Engine
 from starlette.requests import HTTPConnection
 
+from planstrip.masks import NO_MASKS, Masks
 from planstrip.settings import Settings
 from planstrip.writer import Writer
 
@@ -25,6 +26,7 @@ class Parts:
     hub: "Hub"
     make_renderer: "Callable[[], Renderer]"
     clock: Callable[[], int]
+    masks: Masks = NO_MASKS
 
     @property
     def renderer(self) -> "Renderer":

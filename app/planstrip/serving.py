@@ -16,11 +16,13 @@ from typing import Final
 import uvicorn
 
 from planstrip import logs, metrics
+from planstrip.deadlines import timed
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
 from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.guard import Guard
+from planstrip.web.limited import SPARE_FILES
 from planstrip.web.request_log import log as request_log
 from planstrip.web.stream import STREAM
 from planstrip.writer import Writer
@@ -136,9 +138,11 @@ def _listening(settings: Settings, *, open_browser: bool) -> socket.socket:
 
 def server(guard: Guard) -> Server:
     set_up_logs(guard.settings)
+    _allow_files(guard.settings.max_streams)
     config = uvicorn.Config(
         guard,
         log_config=None,
+        http=timed(guard.settings.client_timeout_s),
         access_log=False,
         ws="none",
         lifespan="on",
@@ -152,6 +156,19 @@ def set_up_logs(settings: Settings) -> None:
     logs.set_up(settings.log_format, settings.log_level)
     if settings.access_log:
         request_log.setLevel(logging.INFO)
+
+
+def _allow_files(streams: int) -> None:
+    """Systems allow 1,024 open files where nobody asks for more, and each stream is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = streams + SPARE_FILES
+    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from planstrip.errors import UnusableSettings
+from planstrip.masks import entries_of, masks_of
 
 POLICY_MISSING: Final = (
     "allow_parallel_in_progress is not set: --allow-parallel-in-progress lets several to-dos be in progress at once,"
@@ -75,6 +76,41 @@ class Settings(BaseSettings):
 
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""
+
+    writes_per_minute: int = Field(default=60_000, ge=1)
+    """Writes that one client may send: a thousand a second, five times what 200 agents behind one address do."""
+
+    streams_per_minute: int = Field(default=12_000, ge=1)
+    """Streams that one client may open: 2,000 viewers behind one proxy come back at once after a restart."""
+
+    max_client_streams: int = Field(default=4_000, ge=1)
+    """Streams that one client holds open."""
+
+    max_streams: int = Field(default=10_000, ge=1)
+    """Streams that a process holds open; never more than its open files allow."""
+
+    max_sessions: int = Field(default=1_000_000, ge=1)
+    """Sessions that the log holds; counted now and then, so that several processes may pass it by some."""
+
+    max_session_events: int = Field(default=10_000_000, ge=1)
+    """Events of one session."""
+
+    client_timeout_s: int = Field(default=60, ge=1)
+    """How long a request's head may take to arrive, and for how long a client may neither send nor read the rest."""
+
+    mask: Annotated[tuple[str, ...], NoDecode] = ()
+    """What of agents' text is not shown: the names of sets, or `NAME=PATTERN`, one a line."""
+
+    @field_validator("mask", mode="before")
+    @classmethod
+    def _lines(cls, value: Any) -> Any:
+        return entries_of(value) if isinstance(value, str) else value
+
+    @field_validator("mask")
+    @classmethod
+    def _readable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        masks_of(value)
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

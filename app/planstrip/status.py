@@ -103,6 +103,7 @@ def run(arguments: Sequence[str]) -> int:
     options = _parsed(arguments)
     try:
         status = _find(_wanted(options, os.environ, sys.stdin), options)
+        status = _masked(status) if status and os.environ.get("PLANSTRIP_MASK") else status
     except Exception:  # noqa: BLE001 - a status bar shows no traceback
         status = None
     if options.json:
@@ -170,6 +171,12 @@ def _find(wanted: Wanted, options: Any) -> Status | None:
         return _from_server(server or DEFAULT_SERVER, wanted)
     except (OSError, ValueError):
         return _from_database(path or default_path(), wanted) if url is None or path else None
+
+
+def _masked(status: Status) -> Status:
+    from planstrip.masks import masks_from
+
+    return masks_from(os.environ).of(status)
 
 
 def _from_database(path: str, wanted: Wanted) -> Status | None:

@@ -19,6 +19,7 @@ from planstrip.appending import Job, Outcome, Request, answer, groups
 from planstrip.errors import PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
 from planstrip.eventlog import Append, Appended, Batch, Projector
+from planstrip.room import Room
 
 MAX_APPENDS_PER_COMMIT: Final = 512
 DOUBT_S: Final = 5.0
@@ -40,6 +41,7 @@ class Writer:
     projector: Projector
     clock: Callable[[], int]
     on_commit: Callable[[Mapping[str, int]], None] | None = None
+    room: Room = field(default_factory=Room)
     appends: int = 0
     commits: int = 0
     backend: int | None = None
@@ -155,7 +157,7 @@ class Writer:
         outcomes: list[Outcome] = []
         with connection.begin() as transaction:
             self._renew(connection, [request.work.session for request in requests if isinstance(request.work, Append)])
-            batch = Batch(connection, self.projector, self.clock())
+            batch = Batch(connection, self.projector, self.clock(), self.room)
             for request in requests:
                 if not isinstance(request.work, Append):
                     request.work(connection)

@@ -17,13 +17,14 @@ from tests.bench.lines import Line, Pair, Scale
 TARGET = 0.40
 CONNECTIONS = 32
 EVENTS_PER_WRITE = 3
+UNLIMITED = {"PLANSTRIP_WRITES_PER_MINUTE": "100000000"}  # one client that writes as fast as it can
 
 
 def measure(scale: Scale) -> Iterator[Line]:
     window_s = 0.3 if scale.is_quick else 3.0
     with (
         tempfile.TemporaryDirectory(prefix="planstrip-bench-") as folder,
-        servers.planstrip(Path(folder) / "log.sqlite3") as ours,
+        servers.planstrip(Path(folder) / "log.sqlite3", environment=UNLIMITED) as ours,
         servers.bare("ingest") as bare,
     ):
         pairs = []

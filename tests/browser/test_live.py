@@ -1,12 +1,13 @@
 """A page over time: updates, what a reader has opened, reconnection, and honesty about it (spec.md §8)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
 from tests.browser.record import STRIP, field, wait_live
-from tests.running import Panel, new_session, serving, todos
+from tests.running import Panel, new_session, running, serving, todos
 
 HIDE = """() => {
   Object.defineProperty(document, "hidden", { value: true, configurable: true });
@@ -261,6 +262,23 @@ def test_a_first_connection_that_fails_is_tried_again(page: Page, shared_panel: 
     page.wait_for_selector("[data-live=lost]")
     wait_live(page)
     assert len(refused) == 1
+
+
+@pytest.mark.parametrize("limit", ["max_client_streams", "max_streams"])
+def test_a_page_for_whose_stream_there_is_no_room_says_so_and_is_live_when_there_is(
+    page: Page, database: Path, limit: str
+) -> None:
+    settings: dict[str, Any] = {limit: 1}
+    with running(database, **settings) as panel:
+        panel.write("a", todos("a=i"))
+        with panel.stream("/stream") as other:
+            assert other.status == 200
+            page.goto(f"{panel.url}/sessions/a")
+            page.wait_for_selector("[data-live=lost]")
+            assert "lost since" in field(page.locator("[data-signal]"), "live")
+            assert field(page.locator(STRIP), "header") == "1 in progress"
+        wait_live(page, panel.write("a", todos("a=c")).json()["position"])
+        assert field(page.locator("[data-signal]"), "live") == "live"
 
 
 def test_a_burst_leaves_the_last_state_and_loses_no_row(page: Page, shared_panel: Panel) -> None:

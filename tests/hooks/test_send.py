@@ -202,6 +202,20 @@ def test_an_answer_that_no_panel_gives_leaves_the_payload_where_it_is(tmp_path: 
         assert len(home.spool.names()) == 1
 
 
+def test_what_a_panel_has_no_time_for_waits_and_comes_later_in_order_and_once(tmp_path: Path, database: Path) -> None:
+    """Over the limit on writes a hook hears 429; nothing of it is recorded, and nothing is lost."""
+    with running(database, writes_per_minute=1) as panel:
+        home = Home(tmp_path / "data", panel.url, is_there=True)
+        for number in range(3):
+            home.hook(prompt(f"number {number}", number))
+        assert prompts(panel) == ["number 0"]
+        assert len(home.spool.names()) == 2
+    with running(database) as panel:
+        deliver(home.spool, Sender(panel.url), time.monotonic() + 10)
+        assert prompts(panel) == ["number 0", "number 1", "number 2"]
+        assert home.spool.names() == []
+
+
 def test_a_payload_that_no_panel_takes_holds_up_no_other(home: Home, panel: Panel) -> None:
     home.hook({"hook_event_name": "Stop"})  # whose?
     home.hook(prompt("one"))

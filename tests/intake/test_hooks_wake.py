@@ -172,3 +172,21 @@ def test_dshs_file_is_found_below_its_folder_of_sessions(panel: Panel, tmp_path:
     payload = {"session_id": header["id"], "sessions_dir": str(tmp_path / "sessions"), "event": {"type": "turn/end"}}
     assert post(panel, "dsh", payload)["woken"]
     until(lambda: panel.events(session) != [])
+
+
+def test_what_was_held_for_a_transcript_is_not_lost_where_there_is_no_room(database: Path, project: Path) -> None:
+    """It was acknowledged: when the payload that was refused comes again, all of it is recorded, once."""
+    session = "5f0c8e51-0000-4000-8000-00000000000a"
+    told = {"session_id": session, "transcript_path": str(project / "none.jsonl"), "cwd": "/home/user/project"}
+    prompt = told | {"hook_event_name": "UserPromptSubmit", "prompt": "Do it"}
+    call = told | {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "make"}}
+    call |= {"tool_response": {"stdout": "done"}, "tool_use_id": "toolu_1"}
+    with running(database, max_sessions=1) as panel:
+        panel.write("other", [])
+        assert post(panel, "claude-code", prompt)["woken"] is True
+        refused = panel.client.post("/api/hooks/claude-code", json=call)
+        assert (refused.status_code, panel.events(session)) == (503, [])
+        panel.parts.writer.room.max_sessions = None
+        assert post(panel, "claude-code", call)["woken"] is False
+        kinds = [event["type"] for event in panel.events(session)]
+        assert (kinds.count("turn/start"), kinds.count("tool/call"), kinds.count("tool/result")) == (1, 1, 1)

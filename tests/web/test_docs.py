@@ -64,7 +64,7 @@ def test_a_hooks_body_and_answer_are_described(shared_panel: Panel) -> None:
         assert answer.status_code in (200, 422)
         if answer.status_code == 200:
             assert set(answer.json()) == set(schemas["HookAnswer"]["properties"])
-    assert {"200", "202", "4XX"} == set(hook["responses"])
+    assert {"200", "202", "4XX", "429", "503"} == set(hook["responses"])
     assert "HookBody" in shared_panel.client.get("/docs").text
 
 

@@ -40,7 +40,7 @@ LATE_END_MS: Final = 5_000  # a transcript's end may be dated after the hook's
 
 IN_TURN: Final = (TurnEnd, TurnResume, TurnWait, ToolCall, ToolResult, TodoWrite)
 
-_LONG: Final = re.compile(r"[0-9A-Za-z]{12,}$")
+_LONG: Final = re.compile(r"[0-9A-Za-z]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def is_same(event: ToolCall | ToolResult | TodoWrite, at: int | None, row: Store
 
 def is_lasting(call_id: str) -> bool:
     """Whether an id looks like one that never comes again: `toolu_6dae9132a1d8…`, and not `call_1`."""
-    return _LONG.search(call_id) is not None
+    return _LONG.fullmatch(call_id[-12:]) is not None
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planstrip.errors import PlanstripError
 from planstrip.hooks.payload import NOTE
 from planstrip.intake import tool
 from planstrip.intake.hooks_facts import Called, Told
@@ -59,7 +60,11 @@ class Door:
             self._hold(told)
         if where != "elsewhere":
             return Taken(told.session, 0, is_woken=True)
-        recorded = sum(self.hooks.record(one) for one in [*held, *([told] if is_news else [])])
+        try:
+            recorded = sum(self.hooks.record(one) for one in [*held, *([told] if is_news else [])])
+        except PlanstripError:  # this payload comes again; those before it were acknowledged
+            self._hold(*held)
+            raise
         return Taken(told.session, recorded, is_woken=False)
 
     def _announce(self, told: Told) -> None:
@@ -68,10 +73,11 @@ class Door:
             if isinstance(fact, Called) and told.parent is not None and fact.name.endswith(tool.NAME):
                 self.owners.note(fact.call_id, told.parent, told.session)
 
-    def _hold(self, told: Told) -> None:
+    def _hold(self, *told: Told) -> None:
         """Until it shows whether the transcript comes."""
         with self.lock:
-            self.held.setdefault(told.parent or told.session, []).append(told)
+            for one in told:
+                self.held.setdefault(one.parent or one.session, []).append(one)
             while len(self.held) > MAX_HELD:
                 del self.held[next(iter(self.held))]
 

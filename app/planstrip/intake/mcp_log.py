@@ -22,6 +22,7 @@ from planstrip.intake.record import record
 from planstrip.intake.tool import Way, todo_write
 from planstrip.logs import concerning
 from planstrip.marks import IN_SESSION
+from planstrip.masks import NO_MASKS, Masks
 from planstrip.plan.todos import Counts
 from planstrip.tables import events, sessions
 from planstrip.writer import Writer
@@ -54,6 +55,7 @@ class LoggedPlans:
     writer: Writer
     allow_parallel_in_progress: bool
     owners: Owners = field(default_factory=Owners)
+    masks: Masks = NO_MASKS
 
     async def policy(self) -> bool:
         return self.allow_parallel_in_progress
@@ -126,7 +128,7 @@ class LoggedPlans:
             if connection.execute(_SESSION, {"session": session}).first() is None:
                 return None
             standing = projection.current(connection, session)
-        plan = standing.plan
+        plan = self.masks.of(standing.plan)
         return json.dumps(
             {
                 "session": session,

@@ -76,7 +76,7 @@ class Panel:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
         encoded = json.dumps(body).encode()
         status, answer = self._send("POST", "/mcp", headers | self._authorization(), encoded, CALL_TIMEOUT_S)
-        if status in (400, 401, 403, 413) and "error" not in answer:
+        if status in (400, 401, 403, 413, 429) and "error" not in answer:
             raise Refused(f"the server at {self.url} refused ({status}): {answer.get('detail', 'no reason given')}")
         if "result" not in answer and "error" not in answer:
             raise Gone(f"status {status}")

@@ -19,6 +19,7 @@ from planstrip.intake.mcp_caller import Caller, Given, cwd_of, identify
 from planstrip.intake.mcp_calls import new_call_id
 from planstrip.intake.mcp_log import LoggedPlans
 from planstrip.intake.mcp_remote import NearestPlans, Panel
+from planstrip.masks import masks_from
 from planstrip.settings import POLICY_MISSING
 
 
@@ -121,7 +122,7 @@ def _database(url: str) -> Iterator[Callable[[bool], LoggedPlans]]:
             writer = Writer(engine, StandingProjector(), lambda: time.time_ns() // 1_000_000)
             writer.start()
             writers.append(writer)
-        return LoggedPlans(writers[0].engine, writers[0], policy)
+        return LoggedPlans(writers[0].engine, writers[0], policy, masks=masks_from(os.environ))
 
     try:
         yield open_log

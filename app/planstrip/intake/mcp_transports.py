@@ -59,7 +59,7 @@ class Transports:
 
 def transports(parts: Parts, owners: Owners) -> Transports:
     logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells every connection's id, which is good for writing
-    plans = LoggedPlans(parts.engine, parts.writer, parts.settings.allow_parallel_in_progress, owners)
+    plans = LoggedPlans(parts.engine, parts.writer, parts.settings.allow_parallel_in_progress, owners, parts.masks)
     server = make_server(plans, _identify)
     common: dict[str, Any] = {"json_response": True, "max_request_body_size": MAX_BODY_BYTES}
     return Transports(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from planstrip.errors import UnreadableTranscript, UnusableSettings
 from planstrip.events import Entry
+from planstrip.masks import masks_from
 from planstrip.snapshot import layout, names, panels
 from planstrip.snapshot.record import final_record, steps
 from planstrip.web.languages import NAMES, translations
@@ -78,5 +79,6 @@ def _owned(files: "Files", name: str | None) -> str | None:
 
 def _record(entries: Sequence[Entry], look: Look) -> str:
     make = steps if look.has_steps else final_record
+    entries = masks_from(os.environ).of(entries)
     shown = make(entries, translations(look.lang), has_all_rows=look.has_all_rows)
     return layout.dumped(layout.json_of(shown)) if look.as_json else layout.text_of(shown)

@@ -1,6 +1,5 @@
 """What a row of a Claude Code transcript is: a prompt, an answer, calls, results, or none of these (formats.md §2)."""
 
-import re
 from typing import Final, Literal, TypeAlias, TypedDict
 
 from planstrip.plan.outline import first_line
@@ -23,12 +22,6 @@ CAVEAT: Final = ("<local-command-caveat>", "Caveat: The messages below were gene
 NOTICE: Final = "<task-notification>"
 LABEL_CHARS: Final = 4_000  # of a row's text, in which its label is looked for
 CHARS_PER_TOKEN: Final = 8
-
-_COMMAND_PARTS: Final = (
-    re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL),
-    re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL),
-)
-_SUMMARY: Final = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 
 
 class Usage(TypedDict, total=False):
@@ -140,11 +133,17 @@ def label_of(blocks: list[Record]) -> str:
     """One line that names the turn: the prompt's first, a command with its arguments, what a notice tells."""
     text = joined_text(blocks)[:LABEL_CHARS].lstrip()
     if text.startswith(COMMAND):
-        found = [part.search(text) for part in _COMMAND_PARTS]
-        return first_line(" ".join(" ".join(match[1].split()) for match in found if match))
-    if text.startswith(NOTICE) and (match := _SUMMARY.search(text)):
-        return first_line(match[1])
+        found = [_between(text, tag) for tag in ("command-name", "command-args")]
+        return first_line(" ".join(" ".join(part.split()) for part in found if part is not None))
+    if text.startswith(NOTICE) and (summary := _between(text, "summary")) is not None:
+        return first_line(summary)
     return first_line(text)
+
+
+def _between(text: str, tag: str) -> str | None:
+    _, opened, rest = text.partition(f"<{tag}>")
+    found, closed, _ = rest.partition(f"</{tag}>")
+    return found if opened and closed else None
 
 
 def raw_arguments(call: Record) -> str:

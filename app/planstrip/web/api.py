@@ -17,7 +17,7 @@ from planstrip.errors import msgid as _
 from planstrip.eventlog import read_stored
 from planstrip.intake.check import check_session_id
 from planstrip.intake.rest import viewer_act, viewer_dismiss
-from planstrip.parts import parts_of
+from planstrip.parts import Parts, parts_of
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import State
 from planstrip.plan.todos import Counts
@@ -54,11 +54,12 @@ def get_events(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 500,
 ) -> Response:
     """The log from a position on."""
+    masks = parts_of(request).masks
     with parts_of(request).engine.connect() as connection:
         require_session(connection, session)
         stored = read_stored(connection, session, after, limit + 1)
     found = [
-        {"position": event.position, "type": event.type, "time": event.time, "data": _data(event.data)}
+        {"position": event.position, "type": event.type, "time": event.time, "data": masks.data(_data(event.data))}
         for event in stored[:limit]
     ]
     return JSONResponse({"events": found, "next": stored[limit - 1].position if len(stored) > limit else None})
@@ -66,8 +67,7 @@ def get_events(
 
 def get_plan(request: Request, session: SessionId, at: At = None) -> Response:
     """The standing plan."""
-    with parts_of(request).engine.connect() as connection:
-        position, plan = plan_of(connection, session, at)
+    position, plan = plan_of(parts_of(request), session, at)
     return JSONResponse(plan_json(session, position, plan), headers={"Cache-Control": "no-cache"})
 
 
@@ -75,8 +75,7 @@ def get_plan_markdown(request: Request, session: SessionId, at: At = None) -> Re
     """The standing plan as a Markdown task list."""
     from planstrip.plan.markdown import task_list  # asked for by few
 
-    with parts_of(request).engine.connect() as connection:
-        _, plan = plan_of(connection, session, at)
+    _, plan = plan_of(parts_of(request), session, at)
     return Response(task_list(plan), media_type="text/markdown; charset=utf-8", headers={"Cache-Control": "no-cache"})
 
 
@@ -85,8 +84,7 @@ def get_plan_badge(request: Request, session: SessionId, at: At = None) -> Respo
     from planstrip.web.badge import badge
 
     parts = parts_of(request)
-    with parts.engine.connect() as connection:
-        _, plan = plan_of(connection, session, at)
+    _, plan = plan_of(parts, session, at)
     lang = negotiate(request.query_params.get("lang"), request.headers.get("accept-language"))
     svg = parts.renderer.page("badge.svg", lang, badge(plan, translations(lang)))
     headers = {"Cache-Control": "no-cache", "Content-Language": lang, "Vary": "Accept-Language"}
@@ -112,9 +110,7 @@ async def _act(request: Request, session: str, act: Act) -> Response:
     with parts_of(request).engine.connect() as connection:
         require_session(connection, session)
     await act(request, session)
-    with parts_of(request).engine.connect() as connection:
-        standing = projection.current(connection, session)
-    return JSONResponse(plan_json(session, standing.position, standing.plan))
+    return JSONResponse(plan_json(session, *plan_of(parts_of(request), session, None)))
 
 
 def plan_json(session: str, position: int, plan: Plan | None) -> dict[str, object]:
@@ -129,8 +125,14 @@ def plan_json(session: str, position: int, plan: Plan | None) -> dict[str, objec
     }
 
 
-def plan_of(connection: Connection, session: str, at: int | None) -> tuple[int, Plan | None]:
-    """The plan at a position, which is the head's for None. Raises NotFound beyond the head."""
+def plan_of(parts: Parts, session: str, at: int | None) -> tuple[int, Plan | None]:
+    """The plan at a position, which is the head's for None, as a reader may see it. Raises NotFound beyond the head."""
+    with parts.engine.connect() as connection:
+        position, plan = _plan_of(connection, session, at)
+    return position, parts.masks.of(plan)
+
+
+def _plan_of(connection: Connection, session: str, at: int | None) -> tuple[int, Plan | None]:
     head = require_session(connection, session)
     if at is None or at == head:
         return head, projection.current(connection, session).plan

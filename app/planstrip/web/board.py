@@ -11,12 +11,13 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindpara
 
 from planstrip.errors import Invalid
 from planstrip.families import MAX_DEPTH, Above, above, is_past, past, signs_below
+from planstrip.masks import Masks
 from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, State
 from planstrip.plan.todos import Problem
 from planstrip.projection import rebuild_all
 from planstrip.tables import sessions
-from planstrip.web.listing import Filters, Listed, bad_cursor, conditions, listed
+from planstrip.web.listing import Filters, Listed, bad_cursor, conditions, listed, searched
 from planstrip.web.readers import OWNER, Reader
 
 ROWS: Final = 50
@@ -86,19 +87,20 @@ def read_board(parts: Parts, query: Query) -> Board:
     """Raises Invalid for a bad argument. Rows that another version of the fold wrote are folded again first."""
     now = parts.clock()
     with parts.engine.connect() as connection:
-        board = _read(connection, query, now)
+        board = _read(connection, query, now, parts.masks)
     shown = [session for family in board.families for session in (family.session, *family.children)]
     outdated = [session.id for session in shown if session.is_outdated]
     if outdated:
         parts.writer.run_blocking(partial(rebuild_all, session_ids=outdated))
         with parts.engine.connect() as connection:
-            board = _read(connection, query, now)
-    return board
+            board = _read(connection, query, now, parts.masks)
+    return parts.masks.of(board)
 
 
-def _read(connection: Connection, query: Query, now: int) -> Board:
+def _read(connection: Connection, query: Query, now: int, masks: Masks) -> Board:
     needs = above(connection, now)
-    rows, following = _page(connection, query, now, needs)
+    wanted = conditions(query.filters, now, needs.working, searched(connection, masks, query.filters.q))
+    rows, following = _page(connection, query, now, needs, wanted)
     found = [listed(row, now, needs.working) for row in rows]
     children = {} if query.is_narrowed else _children(connection, found, now, needs)
     signs = signs_below(connection, [session.id for session in found if session.id in needs.working])
@@ -110,15 +112,16 @@ def _read(connection: Connection, query: Query, now: int) -> Board:
     )
 
 
-def _page(connection: Connection, query: Query, now: int, needs: Above) -> tuple[list[Any], str | None]:
+def _page(
+    connection: Connection, query: Query, now: int, needs: Above, wanted: list[ColumnElement[bool]]
+) -> tuple[list[Any], str | None]:
     """Group by group, each off an index: the cost is that of the rows shown, however many there are."""
     start = None if query.after is None else _cursor(query.after)
     clock = start.now if start else now
     times = {"heard": clock - QUIET_AFTER_MS, "urgent": clock - URGENT_MS, "recent": clock - RECENT_MS}
     above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working)}
-    wanted = conditions(query.filters, now, needs.working)
     if query.filters.state in PASSING:
-        wanted.append(not_(past()))
+        wanted = [*wanted, not_(past())]
     rows: list[tuple[int, Any]] = []
     for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
         if start and number < start.group:

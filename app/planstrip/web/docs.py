@@ -72,6 +72,12 @@ SHAPES: Final[dict[tuple[str, str], Shape]] = {
     ("post", TOKENS): Shape(schemas.MadeViewTokenAnswer, schemas.ViewTokenBody, 201),
     ("get", TOKENS): Shape(schemas.ViewTokensAnswer),
 }
+TEXTS: Final = {
+    f"{SESSION}/plan.md": "text/markdown",
+    f"{SESSION}/plan.svg": "image/svg+xml",
+    f"{SESSION}/stream": "text/event-stream",
+    "/metrics": "text/plain",
+}
 
 
 def document(request: Request) -> Response:
@@ -95,6 +101,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         for (method, path), shape in SHAPES.items():
             _shape(described["paths"][path][method], shape)
         _add_what_types_do_not_say(described["paths"])
+        _add_later(described["paths"])
         described.setdefault("components", {})["schemas"] = _schemas()
         app.openapi_schema = described
     return app.openapi_schema
@@ -127,6 +134,10 @@ def _shape(operation: dict[str, Any], shape: Shape) -> None:
 
 def _add_what_types_do_not_say(paths: dict[str, Any]) -> None:
     append, hook = paths[f"{SESSION}/events"]["post"], paths[HOOKS]["post"]
+    begun = paths["/api/sessions"]["post"]["responses"]
+    begun["200"] = begun["201"] | {"description": "It was there"}
+    for path, media_type in TEXTS.items():
+        paths[path]["get"]["responses"]["200"]["content"] = {media_type: {"schema": {"type": "string"}}}
     append["requestBody"]["content"]["application/x-ndjson"] = {"schema": _ref(schemas.EventBody)}
     append["parameters"].append(
         {"name": "expected_position", "in": "query", "description": "For NDJSON alone.", "schema": {"type": "integer"}}
@@ -135,6 +146,16 @@ def _add_what_types_do_not_say(paths: dict[str, Any]) -> None:
     for parameter in hook["parameters"]:
         if parameter["name"] == "agent":
             parameter["schema"] = {"type": "string", "enum": sorted(AGENTS | ALIASES.keys())}
+
+
+def _add_later(paths: dict[str, Any]) -> None:
+    """What any of them may hear when it is asked too much, or its store is away: when to come back."""
+    after = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
+    for path, ways in paths.items():
+        for way in ways.values():
+            if path != "/healthz":
+                way["responses"]["429"] = _refusal() | {"description": "Too many requests", "headers": after}
+                way["responses"]["503"] = _refusal() | {"description": "Try again later", "headers": after}
 
 
 def _refusal() -> dict[str, Any]:

@@ -33,6 +33,7 @@ def embed(request: Request) -> Response:
         else:
             view = projection.view(connection, session) if rows else View(projection.current(connection, session))
             view = with_family(connection, session, view, parts.clock())
+    view = parts.masks.of(view)
     framing, standing = Framing(parts, lang), view.standing
     then = None if at is None else standing.updated_at
     position = framing.place(view, rows) if at is None else at
@@ -58,9 +59,10 @@ def embed_several(request: Request) -> Response:
         if name in request.query_params:
             raise unusable(name, Said(_("%(name)s is for one session alone: /embed/{session}?%(name)s=…"), name=name))
     with parts.engine.connect() as connection:
+        standing = {session: View(projection.current(connection, session)) for session in sessions}
         views = {
-            session: with_family(connection, session, View(projection.current(connection, session)), parts.clock())
-            for session in sessions
+            session: parts.masks.of(with_family(connection, session, view, parts.clock()))
+            for session, view in standing.items()
         }
     framing = Framing(parts, lang)
     number = translations(lang).ngettext("%(num)d session", "%(num)d sessions", len(sessions)) % {"num": len(sessions)}

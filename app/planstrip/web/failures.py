@@ -28,7 +28,9 @@ log = logging.getLogger(__name__)
 def answer(request: Request, error: PlanstripError, headers: dict[str, str] | None = None) -> Response:
     path = request.url.path[len(request.scope.get("root_path", "")) :] or "/"
     if "text/html" in request.headers.get("accept", "") and not path.startswith("/api/"):
-        return _page(request, error, is_framed=path == "/embed" or path.startswith("/embed/"))
+        page = _page(request, error, is_framed=path == "/embed" or path.startswith("/embed/"))
+        page.headers.update(headers or {})
+        return page
     body: dict[str, Any] = {"title": error.title, "status": error.status, "detail": error.detail}
     if error.problems:
         body["errors"] = [{"path": problem.path, "message": problem.message} for problem in error.problems]
@@ -61,7 +63,7 @@ def response_to(request: Request, error: Exception) -> Response:
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
-    return answer(request, error, {"Retry-After": "1"} if isinstance(error, Unavailable) else None)
+    return answer(request, error, {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None)
 
 
 async def _known(request: Request, error: Exception) -> Response:

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args
 
-from sqlalchemy import ColumnElement, and_, not_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select
 
 from planstrip.errors import Invalid, Said
 from planstrip.errors import msgid as _
 from planstrip.events import MAX_TIME_MS
 from planstrip.families import above
+from planstrip.masks import Masks
 from planstrip.parts import Parts
 from planstrip.plan.outline import LONG_SILENCE_MS, QUIET_AFTER_MS, Condition, State, state_of
 from planstrip.plan.todos import Counts, Problem
 from planstrip.projection import VERSION, rebuild_all
 from planstrip.tables import search_texts, sessions
 
+MAX_SEARCHED: Final = 2_000  # sessions of which it is looked whether what they say is shown
 STATES: Final[tuple[State, ...]] = get_args(State)
 
 
@@ -73,15 +75,16 @@ def _page(parts: Parts, filters: Filters, limit: int, after: str | None) -> tupl
     now = parts.clock()
     with parts.engine.connect() as connection:
         busy = above(connection, now).working
+        found = searched(connection, parts.masks, filters.q)
         query = (
             select(sessions)
-            .where(*conditions(filters, now, busy), *_beyond(after))
+            .where(*conditions(filters, now, busy, found), *_beyond(after))
             .order_by(sessions.c.updated_at.desc(), sessions.c.id.desc())
             .limit(limit + 1)
         )
         rows = connection.execute(query).all()
     following = _cursor(rows[limit - 1]) if len(rows) > limit else None
-    return [listed(row, now, busy) for row in rows[:limit]], following
+    return parts.masks.of([listed(row, now, busy) for row in rows[:limit]]), following
 
 
 def listed(row: Any, now: int, busy: Collection[str]) -> Listed:
@@ -106,18 +109,40 @@ def listed(row: Any, now: int, busy: Collection[str]) -> Listed:
     )
 
 
-def conditions(filters: Filters, now: int, busy: Collection[str] = ()) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
+def searched(connection: Connection, masks: Masks, q: str | None) -> Collection[str] | None:
+    """The sessions whose text has `q` where it is shown, of the newest that have it at all; None where all is shown."""
+    if not q or not masks:
+        return None
+    query = (
+        select(search_texts.c.session, search_texts.c.text)
+        .join(sessions, sessions.c.id == search_texts.c.session)
+        .where(_says(q))
+        .order_by(sessions.c.updated_at.desc())
+        .limit(MAX_SEARCHED)
+    )
+    said = connection.execute(query)
+    return [session for session, text in said if q.casefold() in masks.searched(text)]
+
+
+def conditions(
+    filters: Filters, now: int, busy: Collection[str] = (), found: Collection[str] | None = None
+) -> list[ColumnElement[bool]]:
+    """`found`: what `searched` has found."""
+    wanted: list[ColumnElement[bool]] = []
     if filters.q:
-        said = search_texts.c.text.contains(filters.q.casefold(), autoescape=True)
-        found.append(sessions.c.id.in_(select(search_texts.c.session).where(said)))
+        saying = select(search_texts.c.session).where(_says(filters.q))
+        wanted.append(sessions.c.id.in_(saying if found is None else found))
     if filters.agent:
-        found.append(sessions.c.agent == filters.agent)
+        wanted.append(sessions.c.agent == filters.agent)
     if filters.cwd:
-        found.append(sessions.c.cwd == filters.cwd)
+        wanted.append(sessions.c.cwd == filters.cwd)
     if filters.state:
-        found.append(_in_state(filters.state, now, busy))
-    return found
+        wanted.append(_in_state(filters.state, now, busy))
+    return wanted
+
+
+def _says(q: str) -> ColumnElement[bool]:
+    return search_texts.c.text.contains(q.casefold(), autoescape=True)
 
 
 def _in_state(state: str, now: int, busy: Collection[str]) -> ColumnElement[bool]:

@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from planstrip import metrics
 from planstrip.db import logged
 from planstrip.logs import FIELDS
+from planstrip.masks import NO_MASKS, Masks
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
@@ -69,14 +70,19 @@ class Topic(Generic[V]):
     reread: Callable[[V | None], V]
     heard_at: Callable[[V], int]
     hears_all: bool = False
+    shown: Callable[[V], V] = lambda view: view
 
 
 @dataclass(slots=True)
 class Channel(Generic[V]):
-    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory."""
+    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory.
+
+    `view` is advanced, `shown` is the same as a viewer may see it.
+    """
 
     topic: Topic[V]
     view: V | None = None
+    shown: V | None = None
     viewers: int = 0
     beats: int = 0
     turned: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,9 +103,13 @@ class Channel(Generic[V]):
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
-        self.view = await asyncio.to_thread(self.topic.read, self.view)
+        self.view, self.shown = await asyncio.to_thread(self._seen, self.topic.read)
         if self.viewers:
             self._pump = asyncio.create_task(self._run(), context=Context())
+
+    def _seen(self, read: Callable[[V | None], V]) -> tuple[V, V]:
+        view = read(self.view)
+        return view, self.topic.shown(view) if view is not self.view or self.shown is None else self.shown
 
     def wake(self, committed_at: float | None = None, head: int | None = None) -> None:
         """`head`: where its session stands since then; the follower of a SQLite file tells our own commits again."""
@@ -130,12 +140,13 @@ class Channel(Generic[V]):
     def frame(self, kind: Kind[V], base: Base, *, is_first: bool) -> tuple[bytes | None, Base]:
         """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
         assert self.view is not None
+        assert self.shown is not None
         key = kind.name, base, is_first
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
                 self._frames.clear()
             reached = Base(kind.place(self.view), kind.serial(self.view))
-            self._frames[key] = kind.build(self.view, base, is_first), reached
+            self._frames[key] = kind.build(self.shown, base, is_first), reached
         return self._frames[key]
 
     async def _run(self) -> None:
@@ -158,7 +169,7 @@ class Channel(Generic[V]):
         """Whether the view is up to date."""
         news, self._news = self._news, []
         try:
-            view = await asyncio.to_thread(read, self.view)
+            view, shown = await asyncio.to_thread(self._seen, read)
         except SQLAlchemyError as error:
             self._news = news + self._news
             told = {} if self.topic.hears_all else {"session": self.topic.name}  # the board's name is what it was asked
@@ -166,7 +177,7 @@ class Channel(Generic[V]):
             asyncio.get_running_loop().call_later(RETRY_S, self.wake)
             return False
         if view is not self.view:
-            self.view = view
+            self.view, self.shown = view, shown
             self.views += 1
             self._since = news[0] if news else None
             metrics.frames_coalesced("burst", 0 if self.topic.hears_all else len(news) - 1)
@@ -181,6 +192,7 @@ class Hub:
 
     engine: Engine
     clock: Callable[[], int]
+    masks: Masks = NO_MASKS
     is_watched: threading.Event = field(default_factory=threading.Event)
     is_closed: bool = False
     places: Places = field(default_factory=Places)
@@ -216,7 +228,8 @@ class Hub:
 
     def session(self, session: str) -> Topic[View]:
         read = SessionReader(self.engine, self.clock, self._kin, session)
-        return Topic(session, read, partial(read, is_family_due=True), lambda view: view.heard_at)
+        reread = partial(read, is_family_due=True)
+        return Topic(session, read, reread, lambda view: view.heard_at, shown=self.masks.of)
 
     async def frames(
         self, topic: Topic[V], kind: Kind[V], after: int, *, waits: bool = True, is_new: bool = True

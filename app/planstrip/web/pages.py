@@ -48,6 +48,7 @@ def session_page(request: Request) -> Response:
             view = view if reader.is_guest else with_family(connection, session, view, parts.clock())
         else:  # what its children were then is not known here
             view, stops = past.view_at(connection, session, at), past.stops(connection, session, at)
+    view = parts.masks.of(view)
     tr, root, standing = translations(lang), parts.settings.root_path, view.standing
     acts = strip_labels.acts(root, session, standing, lang, reader) if at is None else None
     now = parts.clock() if at is None else standing.updated_at
@@ -88,8 +89,9 @@ def older_rows(request: Request) -> Response:
         shown = projection.turn_at(connection, session, before)
         view = View(window=window)  # what its children were then is not known to a page of the past
         is_alone = at is not None or reader.is_guest
-        family = view.family if is_alone else with_family(connection, session, view, parts.clock()).family
-    renderer = parts.renderer
+        view = view if is_alone else with_family(connection, session, view, parts.clock())
+    view = parts.masks.of(view)
+    renderer, window, family = parts.renderer, view.window, view.family
     further = older_url(renderer.root, session, lang, window, at, reader.kept)
     partials = [Partial("#older", "outerHTML", renderer.older(lang, further))]
     for turn in reversed(window.turns):

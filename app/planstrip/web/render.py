@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from planstrip.lately import Lately
+from planstrip.masks import NO_MASKS, Masks
 from planstrip.paths import templates_dir
 from planstrip.plan.children import Family
 from planstrip.plan.revisions import Revision
@@ -15,6 +16,7 @@ from planstrip.web.board_contexts import BoardList, BoardRow
 from planstrip.web.contexts import Frame, Head, Partial, RowContext, TurnContext
 from planstrip.web.kin_contexts import Hint
 from planstrip.web.languages import HTML_TAGS, choices, direction, translations
+from planstrip.web.marked import marked
 from planstrip.web.past_contexts import PlanList
 from planstrip.web.places import ASK_MS
 from planstrip.web.strip_contexts import Retired, Strip, UnlistedSection
@@ -42,8 +44,9 @@ class Renderer:
     `regions`: by session, language and place of the viewers who were sent it, the HTML of each region of a page.
     """
 
-    def __init__(self, assets: Assets, root: str = "") -> None:
+    def __init__(self, assets: Assets, root: str = "", masks: Masks = NO_MASKS) -> None:
         self.assets = assets
+        self.is_masked = bool(masks)
         self.root = root
         self._environments: dict[str, Environment] = {}
         self.regions = Lately[tuple[str, str, tuple[int, int]], dict[str, str]](MAX_REGIONS_CHARS)
@@ -174,6 +177,8 @@ class Renderer:
         html = self._environment(lang).get_template(name).render(context)
         if "\r" in html or "\0" in html:
             html = html.translate(UNPARSEABLE)
+        if self.is_masked and "[masked: " in html:
+            html = marked(html, translations(lang))
         return _encodable(html)
 
     def _environment(self, lang: str) -> "Environment":

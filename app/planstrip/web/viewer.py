@@ -68,4 +68,4 @@ def _require(parts: Parts, session: str) -> None:
 def _unlisted(parts: Parts, session: str, key: str) -> str | None:
     with parts.engine.connect() as connection:
         unlisted = projection.current(connection, session).unlisted
-    return next((item.content for item in unlisted if key_of(item.content) == key), None)
+    return next((item.content for item in unlisted if key_of(parts.masks.text(item.content)) == key), None)
