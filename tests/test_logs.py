@@ -11,8 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from planstrip.errors import UnusableSettings
 from planstrip.logs import CONCERN, FIELDS, Concern, JsonLines, TextLines, concerning, set_up
-from tests.running import run, serving, todos
+from planstrip.settings import load
+from tests.running import serving, todos
 
 MARK = "s3cr3t-M4RK"
 
@@ -143,6 +145,5 @@ def test_the_program_logs_no_request_unasked(database: Path) -> None:
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:
-    code, _, said = run("serve", "--allow-parallel-in-progress", "--log-format", "xml")
-    assert code == 2
-    assert "log_format" in said
+    with pytest.raises(UnusableSettings, match="log_format"):
+        load(allow_parallel_in_progress=True, log_format="xml")
