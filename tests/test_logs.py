@@ -66,10 +66,11 @@ def test_a_record_is_one_object_with_what_it_is_about() -> None:
 
 def test_a_line_of_text_is_one_line_whatever_stands_in_it() -> None:
     made = record("planstrip.web", "at %s", "a\n\x1b[31mplanstrip: INFO forged")
-    setattr(made, FIELDS, {"session": "x\r\ny"})
+    setattr(made, FIELDS, {"session": "x\r\ny", "status": 200})
     line = TextLines().format(made)
     assert line.isprintable()
     assert line.startswith("planstrip: ERROR at a\\n")
+    assert line.endswith("session=x\\r\\ny")  # what a request's message says already is not said again
 
 
 @pytest.mark.parametrize("formatter", [JsonLines(), TextLines()], ids=["json", "text"])
