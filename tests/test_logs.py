@@ -11,8 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from planstrip.errors import UnusableSettings
 from planstrip.logs import CONCERN, FIELDS, Concern, JsonLines, TextLines, concerning, set_up
-from tests.running import run, serving, todos
+from planstrip.settings import load
+from tests.running import serving, todos
 
 MARK = "s3cr3t-M4RK"
 
@@ -64,10 +66,11 @@ def test_a_record_is_one_object_with_what_it_is_about() -> None:
 
 def test_a_line_of_text_is_one_line_whatever_stands_in_it() -> None:
     made = record("planstrip.web", "at %s", "a\n\x1b[31mplanstrip: INFO forged")
-    setattr(made, FIELDS, {"session": "x\r\ny"})
+    setattr(made, FIELDS, {"session": "x\r\ny", "status": 200})
     line = TextLines().format(made)
     assert line.isprintable()
     assert line.startswith("planstrip: ERROR at a\\n")
+    assert line.endswith("session=x\\r\\ny")  # what a request's message says already is not said again
 
 
 @pytest.mark.parametrize("formatter", [JsonLines(), TextLines()], ids=["json", "text"])
@@ -143,6 +146,5 @@ def test_the_program_logs_no_request_unasked(database: Path) -> None:
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:
-    code, _, said = run("serve", "--allow-parallel-in-progress", "--log-format", "xml")
-    assert code == 2
-    assert "log_format" in said
+    with pytest.raises(UnusableSettings, match="log_format"):
+        load(allow_parallel_in_progress=True, log_format="xml")

@@ -18,7 +18,7 @@ import pytest
 from tests.databases import POSTGRESQL, SUFFIX, release, url_of
 from tests.figures import wait_until
 from tests.running import TIMEOUT_S, Program, Stream, running, serving, todos
-from tests.test_workers import wait_until_it_answers
+from tests.test_workers import wait_until_it_answers, workers_of
 
 ROUNDS = int(os.environ.get("PLANSTRIP_SHUTDOWN_ROUNDS", "1"))  # more of them for a long run
 WRITERS = 12
@@ -178,17 +178,23 @@ def sent(url: str, body: bytes, held_back: int = 0) -> Iterator[socket.socket]:
         yield connection
 
 
-def test_with_workers_nobody_is_let_in_while_they_end(tmp_path: Path) -> None:
+def test_with_workers_nobody_is_let_in_while_they_end_and_all_of_them_do(tmp_path: Path) -> None:
     database = tmp_path / f"ends{SUFFIX}"
     url_of(database)
     with serving(database, "--workers", "2", "--drain-s", "15") as program:
         wait_until_it_answers(program)
-        with sent(program.url, b'{"todos": []}', held_back=2) as slow:
-            time.sleep(0.5)
-            program.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: is_refused(program.url))
-            assert program.process.poll() is None
-            slow.sendall(b"]}")
-            assert slow.recv(65536).startswith(b"HTTP/1.1 200")
-            assert program.process.wait(TIMEOUT_S) == 0
+        workers = workers_of(program)
+        with Stream(program.url, "/api/sessions/a/stream", {}) as stream:
+            stream.next()
+            with sent(program.url, b'{"todos": []}', held_back=2) as slow:
+                for _ in range(8):  # whichever worker has it has read it by then
+                    assert httpx.get(f"{program.url}/healthz", trust_env=False).status_code == 200
+                program.process.send_signal(signal.SIGTERM)
+                assert stream.frame() is None
+                wait_until(lambda: is_refused(program.url))
+                assert program.process.poll() is None
+                slow.sendall(b"]}")
+                assert slow.recv(65536).startswith(b"HTTP/1.1 200")
+                assert program.process.wait(TIMEOUT_S) == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     release(database)

@@ -45,7 +45,7 @@ def wait_until_it_answers(program: Program) -> None:
     raise AssertionError("".join(program.said))
 
 
-def _workers(program: Program) -> list[int]:
+def workers_of(program: Program) -> list[int]:
     """Their process ids."""
     children = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children").read_text().split()
     return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -70,7 +70,7 @@ def test_a_sqlite_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_whatever_worker_takes_a_write_every_viewer_sees_it(program: Program) -> None:
-    assert len(_workers(program)) == 2
+    assert len(workers_of(program)) == 2
     _write(program, "seen", "first=i")
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(Stream(program.url, "/api/sessions/seen/stream", {})) for _ in range(VIEWERS)]
@@ -111,11 +111,11 @@ def test_an_mcp_connection_is_served_by_every_worker(program: Program) -> None:
 
 
 def test_a_worker_that_is_killed_has_its_place_taken(program: Program) -> None:
-    first, second = _workers(program)
+    first, second = workers_of(program)
     _write(program, "killed", "before=i")
     os.kill(first, signal.SIGKILL)
     end = time.monotonic() + 2 * TIMEOUT_S
-    while first in (now := _workers(program)) or len(now) < 2:
+    while first in (now := workers_of(program)) or len(now) < 2:
         assert time.monotonic() < end
         time.sleep(0.05)
     assert second in now
@@ -143,10 +143,10 @@ def test_the_streams_of_a_worker_that_was_killed_are_counted_no_longer(program: 
     with contextlib.ExitStack() as stack:
         for _ in range(VIEWERS):
             stack.enter_context(Stream(program.url, "/api/sessions/counted/stream", {})).next()
-        for pid in _workers(program):
+        for pid in workers_of(program):
             os.kill(pid, signal.SIGKILL)
         end = time.monotonic() + 2 * TIMEOUT_S
-        while len(_workers(program)) < 2:
+        while len(workers_of(program)) < 2:
             assert time.monotonic() < end
             time.sleep(0.05)
         wait_until_it_answers(program)
@@ -157,20 +157,10 @@ def _figures(program: Program) -> dict[str, float]:
     return figures_in(httpx.get(f"{program.url}/metrics", trust_env=False).text)
 
 
-def test_on_sigterm_all_of_it_ends(database: Path) -> None:
-    with serving(database, "--workers", "2") as program:
-        wait_until_it_answers(program)
-        workers = _workers(program)
-        with Stream(program.url, "/api/sessions/ends/stream", {}) as stream:
-            stream.next()
-            assert program.stop() == 0
-        assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-
-
 def test_workers_do_not_outlive_the_process_that_has_them(database: Path) -> None:
     with serving(database, "--workers", "2") as program:
         wait_until_it_answers(program)
-        workers = _workers(program)
+        workers = workers_of(program)
         program.stop(signal.SIGKILL)
         end = time.monotonic() + TIMEOUT_S
         while any(Path(f"/proc/{pid}").exists() for pid in workers):

@@ -22,6 +22,7 @@ OURS: Final = re.compile(
     r"(?:planstrip|uvicorn\.error)(?:\..*)?"
 )  # whose messages hold no more than names, numbers and ids
 WITHHELD: Final = "a message of %s at %s:%d, withheld: it may hold what agents wrote"
+IN_MESSAGE: Final = frozenset({"method", "route", "status"})
 FIELDS: Final = "planstrip_fields"  # of a record: what it tells beside its message
 
 
@@ -124,7 +125,8 @@ class TextLines(logging.Formatter):
     """For a person: level, message, fields; a traceback on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = "".join(f" {name}={value}" for name, value in fields_of(record).items())
+        told = ((name, value) for name, value in fields_of(record).items() if name not in IN_MESSAGE)
+        fields = "".join(f" {name}={value}" for name, value in told)
         line = plain(f"planstrip: {record.levelname} {message_of(record)}{fields}")
         if record.exc_info and record.exc_info[1] is not None:
             line += "\n" + trace_of(record.exc_info[1])

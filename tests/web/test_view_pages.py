@@ -276,7 +276,7 @@ def test_one_answer_to_every_token_that_opens_nothing(guarded: Panel, path: str,
     told = set()
     for token in wrong_ones(guarded, session).values():
         answer = get(guarded, path.format(session), token, Accept=accept)
-        headers = {name: value for name, value in answer.headers.items() if name != "date"}
+        headers = {name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id")}
         told.add((answer.status_code, answer.content, tuple(headers.items())))
         assert token not in answer.text
         assert "view_" not in answer.text
@@ -332,10 +332,10 @@ def test_no_log_has_the_token_of_a_stream_whose_store_fails(
         stream.next()
         monkeypatch.setattr("planstrip.web.board_live.read_board", fail)
         write(guarded, new_session(), "x=i")
-        while "reading the store failed" not in caplog.text:
+        while "reading for a stream failed" not in caplog.text:
             assert stream.wait(0.05) is None
         monkeypatch.undo()
-    assert "theme=dark" in caplog.text
+    assert "theme=dark" not in caplog.text  # nor any other part of a query
     assert token not in caplog.text
 
 

@@ -119,7 +119,9 @@ async def board_stream(request: Request) -> Response:
     frames = board_live.BoardFrames(
         parts.renderer, lang, lambda board: board_labels.board_list(board, root, query, tr, reader)
     )
-    shown = {name: value for name, value in query.items() if name not in reader.kept}  # a topic's name may be logged
+    shown = {
+        name: value for name, value in query.items() if name not in reader.kept
+    }  # no token stands in a topic's name
     topic = board_live.topic(parts, query_of(query, reader), f"{reader.key}?{urlencode(sorted(shown.items()))}")
     # It holds a version of this very process: whoever comes gets the list whole.
     kind = Kind(f"board {lang}", frames.build, lambda view: view.version)
