@@ -132,7 +132,7 @@ def ask(panel: Panel, method: str, path: str, token: str = "", **headers: str) -
 
 def test_every_route_of_the_app_stands_in_the_table(tmp_path: Path) -> None:
     guard = create_app(load(allow_parallel_in_progress=True, database_url=f"sqlite:///{tmp_path / 'log.sqlite3'}"))
-    app = guard.app.app  # type: ignore[attr-defined]
+    app = guard.app.panel  # type: ignore[attr-defined]
     app.state.parts.engine.dispose()
     assert ways_of(app.routes) == set(ACCESS)
     assert SHORTCUT.pattern == "/api/sessions/([^/]+)/todo_write"  # what is taken past the router stands there too
