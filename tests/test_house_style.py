@@ -50,6 +50,9 @@ ARROWS: Final[dict[str, set[str]]] = {
     "follower": BASE,
     "forgetting": BASE,
     "copying": BASE,
+    "backups": BASE | {"copying", "eventlog", "plan"},
+    "restoring": BASE | {"copying", "backups"},
+    "operation": {"terminal", "progress", "backups", "restoring"},
     "view_tokens": BASE,
     "terminal": set(),
     "refolding": LOG,
@@ -75,7 +78,17 @@ ARROWS: Final[dict[str, set[str]]] = {
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
-MAY_IMPORT_ALL: Final = {"main", "cli", "cli_tokens", "serving", "workers", "demo", "__main__", "__init__"}
+MAY_IMPORT_ALL: Final = {
+    "main",
+    "cli",
+    "cli_operation",
+    "cli_tokens",
+    "serving",
+    "workers",
+    "demo",
+    "__main__",
+    "__init__",
+}
 
 PHYSICAL: Final = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right|top|bottom)[\w-]*"

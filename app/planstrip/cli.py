@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from planstrip import __version__, cli_tokens
+from planstrip import __version__, cli_operation, cli_tokens
 from planstrip.errors import PlanstripError
 
 app = typer.Typer(
@@ -269,6 +269,9 @@ def forget(
         typer.confirm(f"Delete every event of session {session!r}? This cannot be undone", abort=True)
     deleted = forget_session(_database(database_url), session)
     typer.echo(f"{deleted} events deleted")
+
+
+cli_operation.add_to(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,11 +1,15 @@
 """The engine, and whether the database behind it is one that this program can use: SQLite's or PostgreSQL's."""
 
+import os
+import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
 
 from planstrip import postgresql
 from planstrip.errors import StoreUnusable
@@ -44,6 +48,16 @@ def open_engine(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def open_file(path: Path) -> Engine:
+    """A SQLite file as it lies there, which reading leaves as it is."""
+    address = f"file:{quote(os.path.abspath(path))}?mode=rw"  # where it may not be written SQLite reads it all the same
+    engine = create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None), poolclass=NullPool
+    )
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
@@ -102,6 +116,11 @@ def stay(connection: Connection) -> None:
     """Let a long transaction be: no server is to cut it because it rests between two statements."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
+def hold_all(connection: Connection) -> int:
+    """Let nobody else write until the transaction ends; how many other connections of this program the store has."""
+    return postgresql.lock_all(connection) if connection.dialect.name == "postgresql" else 0
 
 
 def announce(connection: Connection, heads: Mapping[str, int]) -> str | None:
