@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from planstrip import copying
+from planstrip.archives import sync
 from planstrip.copying import Copied, Progress, Sum, compared, sums_of
 from planstrip.db import (
     address_of,
@@ -154,11 +155,3 @@ def _refuse_present(file: Path, is_forced: bool) -> None:
 
 def connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=0)
-
-
-def sync(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -56,6 +56,7 @@ def demo(
 
 @app.command()
 def serve(
+    context: typer.Context,
     allow_parallel_in_progress: Policy = None,
     database_url: Database = None,
     host: Annotated[str | None, typer.Option(help="The address to listen on.", show_default=False)] = None,
@@ -74,6 +75,10 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(help="Server processes; more than one need PostgreSQL.", show_default=False)
     ] = None,
+    keep_days: Annotated[
+        int | None, typer.Option(help="Archive sessions whose last event is older.", show_default=False)
+    ] = None,
+    archive_to: Annotated[Path | None, typer.Option(help="Into this folder.", show_default=False)] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
@@ -81,18 +86,8 @@ def serve(
     from planstrip.serving import run_server
     from planstrip.settings import load
 
-    settings = load(
-        allow_parallel_in_progress=allow_parallel_in_progress,
-        database_url=database_url,
-        host=host,
-        port=port,
-        token=token,
-        allowed_hosts=allowed_hosts,
-        frame_ancestors=frame_ancestors,
-        root_path=root_path,
-        access_log=access_log,
-        workers=workers,
-    )
+    beside = ("watch", "open_browser")
+    settings = load(**{name: value for name, value in context.params.items() if name not in beside})
     raise typer.Exit(run_server(settings, open_browser=open_browser, is_watching=watch))
 
 
@@ -235,40 +230,6 @@ def doctor(
     from planstrip.doctor.run import run_doctor
 
     raise typer.Exit(run_doctor(url, idle_s=idle, database_url=database_url))
-
-
-@app.command()
-def migrate(database_url: Database = None) -> None:
-    """Bring the database's schema to this program's (serve does it by itself)."""
-    from planstrip.db import open_engine, prepare
-
-    prepare(open_engine(_database(database_url)))
-
-
-@app.command()
-def copy(
-    source: Annotated[str, typer.Option("--from", help="The database whose log is copied.")],
-    target: Annotated[str, typer.Option("--to", help="An empty one, such as postgresql://user@host/plans.")],
-) -> None:
-    """Copy a log into another database, of either kind, and prove the copy equal."""
-    from planstrip.progress import run_copy
-
-    raise typer.Exit(run_copy(source, target))
-
-
-@app.command()
-def forget(
-    session: Annotated[str, typer.Argument(help="The session's id.")],
-    database_url: Database = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Delete a session's events for good, for secrets that leaked into them."""
-    from planstrip.forgetting import forget_session
-
-    if not yes:
-        typer.confirm(f"Delete every event of session {session!r}? This cannot be undone", abort=True)
-    deleted = forget_session(_database(database_url), session)
-    typer.echo(f"{deleted} events deleted")
 
 
 cli_operation.add_to(app)

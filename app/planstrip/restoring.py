@@ -13,7 +13,8 @@ from typing import Final
 from sqlalchemy import Engine, delete
 
 from planstrip import copying
-from planstrip.backups import BESIDE, back_up, check, connected, part_of, sync
+from planstrip.archives import sync
+from planstrip.backups import BESIDE, back_up, check, connected, part_of
 from planstrip.copying import Copied, Progress, compared, sums_of
 from planstrip.db import address_of, for_writing, hold_all, open_engine, open_file, prepare, revision, stay
 from planstrip.errors import StoreUnusable, UnusableSettings

@@ -67,6 +67,12 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""
 
+    keep_days: int | None = Field(default=None, ge=1)
+    """Sessions whose last event is older are moved into archives; without it the log keeps everything."""
+
+    archive_to: Path | None = None
+    """The folder of those archives: there is no deleting without one."""
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -124,6 +130,10 @@ def load(**given: object) -> Settings:
         raise UnusableSettings(
             f"token is not set, but {exposed[0]!r} is not a loopback name: set PLANSTRIP_TOKEN,"
             " or anybody who reaches this address reads and writes your plans"
+        )
+    if (settings.keep_days is None) != (settings.archive_to is None):
+        raise UnusableSettings(
+            "keep_days and archive_to go together: what is older than --keep-days is moved to --archive-to FOLDER"
         )
     return settings
 
