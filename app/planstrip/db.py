@@ -1,6 +1,7 @@
 """The engine, and whether the database behind it is one that this program can use: SQLite's or PostgreSQL's."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Notice", "is_lost", "is_passing", "is_stores", "listening"]
 
 BUSY_TIMEOUT_MS: Final = 5_000
+HEALTH_TIMEOUT_MS: Final = 1_000
+FULL_BYTES: Final = 1024 * 1024  # a commit of a large batch needs more than that
 EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 or postgresql://user@host/plans"
 SCHEMA_LOCK: Final = "/schema"  # no session's id has a slash
 
@@ -219,6 +222,30 @@ def _not_ours(engine: Engine, names: set[str]) -> StoreUnusable:
         f"database {address_of(engine)} is not planstrip's: it has the tables {sorted(names)[:5]};"
         " choose another with --database-url"
     )
+
+
+def unwritable(engine: Engine) -> str | None:
+    """What would keep an append from being stored; None for nothing. Raises SQLAlchemyError, within about a second."""
+    if engine.dialect.name == "postgresql":
+        with engine.connect() as connection:
+            is_read_only = connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
+        return "it is read-only: a standby, or set so" if is_read_only else None
+    with for_writing(engine).connect() as connection:
+        try:
+            _wait_for_others(connection, HEALTH_TIMEOUT_MS)
+            with connection.begin() as transaction:
+                connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+                transaction.rollback()
+        finally:
+            _wait_for_others(connection, BUSY_TIMEOUT_MS)
+    folder = Path(engine.url.database or "").parent
+    full = folder.is_dir() and shutil.disk_usage(folder).free < FULL_BYTES
+    return "the disk is full" if full else None
+
+
+def _wait_for_others(connection: Connection, time_ms: int) -> None:
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA busy_timeout = {time_ms}")
 
 
 def _try_writing(engine: Engine) -> None:

@@ -31,7 +31,19 @@ def default_database_url() -> str:
 
 def database_url_or_default(given: str | None) -> str:
     """For a command that reads no other setting."""
-    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or default_database_url()
+    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or _secret_url() or default_database_url()
+
+
+def secrets_dir() -> Path | None:
+    """A folder of files named as settings are, such as `planstrip_token`: how containers are handed secrets."""
+    folder = os.environ.get("PLANSTRIP_SECRETS_DIR")
+    return Path(folder) if folder and os.path.isdir(folder) else None
+
+
+def _secret_url() -> str | None:
+    folder = secrets_dir()
+    file = folder / "planstrip_database_url" if folder else None
+    return file.read_text(encoding="utf-8").strip() if file and file.is_file() else None
 
 
 class Settings(BaseSettings):
@@ -120,9 +132,15 @@ class Settings(BaseSettings):
 
 
 def load(**given: object) -> Settings:
-    """The settings, `given` (None: not given) over the environment. Raises UnusableSettings, in one line."""
+    """The settings, `given` (None: not given) over the environment over `secrets_dir`.
+
+    Raises UnusableSettings, in one line.
+    """
+    told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        settings = Settings(**told, _secrets_dir=secrets_dir())  # type: ignore[call-arg]
+    except OSError as error:
+        raise UnusableSettings(f"{error.filename}: {error.strerror}") from None
     except ValidationError as error:
         raise UnusableSettings("; ".join(_fault(fault) for fault in error.errors(include_url=False))) from None
     exposed = [host for host in (settings.host, *settings.allowed_hosts) if not is_loopback(host)]

@@ -1,10 +1,17 @@
 """Liveness with the store's state, and figures (spec.md §10)."""
 
+import itertools
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.running import Panel, todos
+from planstrip import db
+from planstrip.db import for_writing
+from planstrip.web import health
+from tests.databases import SUFFIX, release, url_of
+from tests.running import Panel, running, todos
 
 
 def test_health_tells_the_store_and_the_policy(shared_panel: Panel) -> None:
@@ -19,6 +26,37 @@ def test_a_store_that_fails_is_told(panel: Panel, database: Path) -> None:
     answer = panel.client.get("/healthz")
     assert (answer.status_code, answer.json()["status"]) == (503, "failing")
     assert str(database) not in answer.text
+
+
+@pytest.mark.sqlite
+def test_a_store_that_cannot_be_written_is_told_and_heals(
+    panel: Panel, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "time", SimpleNamespace(monotonic=itertools.count().__next__))  # a second each time
+    monkeypatch.setattr(db, "HEALTH_TIMEOUT_MS", 10)
+    other = sqlite3.connect(database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["store"]) == (503, "database is locked")
+    assert panel.client.get("/api/sessions").status_code == 200  # which can be read all the same
+    other.execute("ROLLBACK")
+    other.close()
+    assert panel.client.get("/healthz").status_code == 200
+    monkeypatch.setattr(db, "FULL_BYTES", 2**60)
+    answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["store"]) == (503, "the disk is full")
+
+
+def test_a_postgresql_that_is_read_only_is_told(tmp_path: Path) -> None:
+    path = tmp_path / f"plans{SUFFIX}"
+    name = url_of(path).partition("@/")[2].partition("?")[0]
+    with running(path) as panel:
+        with for_writing(panel.parts.engine).begin() as connection:
+            connection.exec_driver_sql(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        panel.parts.engine.dispose()
+        answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    release(path)
 
 
 def test_figures_are_in_the_format_of_prometheus(panel: Panel) -> None:

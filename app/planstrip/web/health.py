@@ -1,29 +1,40 @@
 """Liveness with the store's state, and figures for Prometheus (spec.md §10)."""
 
+import time
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from planstrip import __version__
-from planstrip.db import said_by
+from planstrip.db import said_by, unwritable
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
 
 
 def healthz(request: Request) -> Response:
-    """200 while the store answers, 503 when it does not."""
+    """200 while the store can be read and written, 503 when it cannot."""
     parts = parts_of(request)
-    try:
-        with parts.engine.connect() as connection:
-            connection.execute(select(sessions.c.id).limit(1)).first()
-    except SQLAlchemyError as error:
-        return JSONResponse({"status": "failing", "store": said_by(error)[:200]}, 503)
+    fault = _fault(parts.engine, int(time.monotonic()))
+    if fault is not None:
+        return JSONResponse({"status": "failing", "store": fault[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
     return JSONResponse(body)
+
+
+@lru_cache(maxsize=4)
+def _fault(engine: Engine, _second: int) -> str | None:
+    """What keeps the store from being used. Looked for once a second: asking takes the writers' lock."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(select(sessions.c.id).limit(1)).first()
+        return unwritable(engine)
+    except SQLAlchemyError as error:
+        return said_by(error)
 
 
 def metrics(request: Request) -> Response:
