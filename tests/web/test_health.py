@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from planstrip import db
-from planstrip.db import for_writing
+from planstrip.db import open_engine
 from planstrip.web import health
+from tests import postgres
 from tests.databases import SUFFIX, release, url_of
-from tests.running import Panel, running, todos
+from tests.running import Panel, todos
 
 
 def test_health_tells_the_store_and_the_policy(shared_panel: Panel) -> None:
@@ -48,14 +49,16 @@ def test_a_store_that_cannot_be_written_is_told_and_heals(
 
 
 def test_a_postgresql_that_is_read_only_is_told(tmp_path: Path) -> None:
+    """As a standby is."""
     path = tmp_path / f"plans{SUFFIX}"
-    name = url_of(path).partition("@/")[2].partition("?")[0]
-    with running(path) as panel:
-        with for_writing(panel.parts.engine).begin() as connection:
-            connection.exec_driver_sql(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
-        panel.parts.engine.dispose()
-        answer = panel.client.get("/healthz")
-    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    found = []
+    for setting in ("off", "on"):
+        name = url_of(path).partition("@/")[2].partition("?")[0]
+        postgres.server().execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = {setting}')
+        engine = open_engine(url_of(path))
+        found.append(db.unwritable(engine))
+        engine.dispose()
+    assert found == [None, "it is read-only: a standby, or set so"]
     release(path)
 
 
