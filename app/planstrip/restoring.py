@@ -124,10 +124,9 @@ def _alone(path: Path) -> Iterator[sqlite3.Connection]:
     """The only connection there is, and stays so. Raises UnusableSettings where another program has one."""
     with closing(connected(path)) as connection:
         try:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = DELETE")  # fails where anybody else has opened a log in WAL mode
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # kept from the first lock on
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")  # fails while anybody else has the log open, also one that rests
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             what = f"is in use: {IN_USE}" if "locked" in str(error) else f"cannot be written: {error}"
