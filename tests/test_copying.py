@@ -78,13 +78,13 @@ def test_a_copy_that_is_not_equal_is_not_kept(
     from planstrip.progress import run_copy
 
     source, target = stores
-    copy = copying._copy
+    copy = copying.copy_rows
 
     def spoil(reading, writing, on_progress) -> None:  # type: ignore[no-untyped-def]
         copy(reading, writing, on_progress)
         writing.execute(text("UPDATE events SET data = '{}' WHERE session = 's2' AND position = 2"))
 
-    monkeypatch.setattr(copying, "_copy", spoil)
+    monkeypatch.setattr(copying, "copy_rows", spoil)
     assert run_copy(source, target) == 1
     assert "'s2'" in capsys.readouterr().err
     assert rows(target) == []

@@ -72,6 +72,12 @@ ARROWS: Final[dict[str, set[str]]] = {
     "follower": BASE,
     "forgetting": BASE,
     "copying": BASE,
+    "archives": BASE | {"snapshot"},
+    "retention": BASE | {"archives", "forgetting", "terminal"},
+    "keeping": {"errors", "retention", "settings"},
+    "backups": BASE | {"archives", "copying", "eventlog", "plan"},
+    "restoring": BASE | {"archives", "copying", "backups"},
+    "operation": {"terminal", "progress", "backups", "restoring", "retention"},
     "view_tokens": BASE,
     "terminal": set(),
     "refolding": LOG,
@@ -83,7 +89,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "past": BASE | {"eventlog", "heads", "plan", "projection", "timelines"},
     "families": BASE | {"plan"},
     "parts": BASE | {"writer"},
-    "intake": LOG | {"parts", "intake", "hooks"},
+    "intake": LOG | {"archives", "parts", "intake", "hooks"},
     "web": LOG | {"parts", "families", "intake", "hooks", "connect", "web"},
     "issuing": LOG | {"terminal", "hooks", "web"},
     "writing": BASE | {"projection", "writer"},
@@ -97,7 +103,17 @@ ARROWS: Final[dict[str, set[str]]] = {
     "pytest_plugin": {"errors", "snapshot"},  # loaded by every pytest run of whoever installed us
     "connect": {"connect", "errors", "hooks"},
 }
-MAY_IMPORT_ALL: Final = {"main", "cli", "cli_tokens", "serving", "workers", "demo", "__main__", "__init__"}
+MAY_IMPORT_ALL: Final = {
+    "main",
+    "cli",
+    "cli_operation",
+    "cli_tokens",
+    "serving",
+    "workers",
+    "demo",
+    "__main__",
+    "__init__",
+}
 
 PHYSICAL: Final = re.compile(
     r"(?<![\w-])(?:(?:margin|padding|border|inset|scroll-margin|scroll-padding)-(?:left|right|top|bottom)[\w-]*"

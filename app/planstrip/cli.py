@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from planstrip import __version__, cli_tokens
+from planstrip import __version__, cli_operation, cli_tokens
 from planstrip.errors import PlanstripError
 
 app = typer.Typer(
@@ -80,6 +80,10 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(help="Server processes; more than one need PostgreSQL.", show_default=False)
     ] = None,
+    keep_days: Annotated[
+        int | None, typer.Option(help="Archive sessions whose last event is older.", show_default=False)
+    ] = None,
+    archive_to: Annotated[Path | None, typer.Option(help="Into this folder.", show_default=False)] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Read this machine's transcripts as well, live.")] = False,
     open_browser: Open = False,
 ) -> None:
@@ -233,38 +237,7 @@ def doctor(
     raise typer.Exit(run_doctor(url, idle_s=idle, database_url=database_url))
 
 
-@app.command()
-def migrate(database_url: Database = None) -> None:
-    """Bring the database's schema to this program's (serve does it by itself)."""
-    from planstrip.db import open_engine, prepare
-
-    prepare(open_engine(_database(database_url)))
-
-
-@app.command()
-def copy(
-    source: Annotated[str, typer.Option("--from", help="The database whose log is copied.")],
-    target: Annotated[str, typer.Option("--to", help="An empty one, such as postgresql://user@host/plans.")],
-) -> None:
-    """Copy a log into another database, of either kind, and prove the copy equal."""
-    from planstrip.progress import run_copy
-
-    raise typer.Exit(run_copy(source, target))
-
-
-@app.command()
-def forget(
-    session: Annotated[str, typer.Argument(help="The session's id.")],
-    database_url: Database = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Delete a session's events for good, for secrets that leaked into them."""
-    from planstrip.forgetting import forget_session
-
-    if not yes:
-        typer.confirm(f"Delete every event of session {session!r}? This cannot be undone", abort=True)
-    deleted = forget_session(_database(database_url), session)
-    typer.echo(f"{deleted} events deleted")
+cli_operation.add_to(app)
 
 
 @app.callback(invoke_without_command=True)

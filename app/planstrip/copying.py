@@ -1,19 +1,20 @@
 """Copies a log into an empty database, of either store, and proves that the two are equal."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, Table, bindparam, func, insert, select, tuple_
+from sqlalchemy import Connection, Engine, Row, Table, bindparam, delete, func, insert, select, tuple_
 
 from planstrip.db import address_of, for_writing, open_engine, prepare, stay
 from planstrip.errors import UnusableSettings
-from planstrip.tables import checkpoints, events, search_texts, sessions
+from planstrip.tables import checkpoints, events, search_texts, sessions, signing_keys, view_tokens
 
 ROWS: Final = 1_000
 KEPT: Final = (sessions, search_texts, checkpoints)  # made of the log: copied too, so that nothing is folded again
+LINKS: Final = (view_tokens, signing_keys)  # a link that was given out opens the copy as well
 EVENT: Final = (events.c.session, events.c.position, events.c.type, events.c.time, events.c.key, events.c.data)
 
 Progress = Callable[[int, int], None]  # events copied, of how many
@@ -42,14 +43,23 @@ def copy_log(source_url: str, target_url: str, on_progress: Progress | None = No
         with source.connect() as reading, for_writing(target).connect() as writing, writing.begin() as transaction:
             stay(reading)
             stay(writing)
-            if writing.execute(select(events.c.id).limit(1)).first() is not None:
+            if is_in_use(writing):
                 raise UnusableSettings(f"{address_of(target)} holds events already; copy into an empty database")
-            _copy(reading, writing, on_progress)
-            sums, copies = _sums(reading), _sums(writing)
-            unequal = sorted(session for session in sums | copies if sums.get(session) != copies.get(session))
-            if unequal:
+            copy_rows(reading, writing, on_progress)
+            copied = compared(sums_of(reading), sums_of(writing))
+            if copied.unequal:
                 transaction.rollback()
-        return Copied(len(sums), sum(each.count for each in sums.values()), unequal)
+        return copied
+
+
+def is_in_use(connection: Connection) -> bool:
+    """Whether there is anything that a copy would destroy."""
+    return any(connection.execute(select(table).limit(1)).first() is not None for table in (events, view_tokens))
+
+
+def compared(sums: Mapping[str, Sum], copies: Mapping[str, Sum]) -> Copied:
+    unequal = sorted(session for session in {*sums, *copies} if sums.get(session) != copies.get(session))
+    return Copied(len(sums), sum(each.count for each in sums.values()), unequal)
 
 
 @contextmanager
@@ -62,7 +72,8 @@ def _opened(url: str) -> Iterator[Engine]:
         engine.dispose()
 
 
-def _copy(reading: Connection, writing: Connection, on_progress: Progress | None) -> None:
+def copy_rows(reading: Connection, writing: Connection, on_progress: Progress | None = None) -> None:
+    """Into tables without rows. Who calls it compares, and commits."""
     total = reading.execute(select(func.count()).select_from(events)).scalar_one()
     copied = 0
     for rows in _events(reading):
@@ -70,7 +81,9 @@ def _copy(reading: Connection, writing: Connection, on_progress: Progress | None
         copied += len(rows)
         if on_progress is not None:
             on_progress(copied, total)
-    for table in KEPT:
+    for table in LINKS:
+        writing.execute(delete(table))
+    for table in (*KEPT, *LINKS):
         for rows in _rows(reading, table):
             writing.execute(insert(table), [dict(row._mapping) for row in rows])
 
@@ -103,7 +116,7 @@ class _Summing:
         self.hash.update(repr(tuple(row)).encode())
 
 
-def _sums(connection: Connection) -> dict[str, Sum]:
+def sums_of(connection: Connection) -> dict[str, Sum]:
     """By session. Read anew from both: what was sent is no proof of what is stored."""
     sums: dict[str, _Summing] = {}
     session, position = "", 0

@@ -1,11 +1,16 @@
 """The engine, and whether the database behind it is one that this program can use: SQLite's or PostgreSQL's."""
 
+import os
+import shutil
+import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
 
 from planstrip import postgresql
 from planstrip.errors import StoreUnusable
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Notice", "is_lost", "is_passing", "is_stores", "listening"]
 
 BUSY_TIMEOUT_MS: Final = 5_000
+HEALTH_TIMEOUT_MS: Final = 1_000
+FULL_BYTES: Final = 1024 * 1024  # a commit of a large batch needs more than that
 EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 or postgresql://user@host/plans"
 SCHEMA_LOCK: Final = "/schema"  # no session's id has a slash
 
@@ -44,6 +51,16 @@ def open_engine(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def open_file(path: Path) -> Engine:
+    """A SQLite file as it lies there, which reading leaves as it is."""
+    address = f"file:{quote(os.path.abspath(path))}?mode=rw"  # where it may not be written SQLite reads it all the same
+    engine = create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None), poolclass=NullPool
+    )
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
@@ -102,6 +119,11 @@ def stay(connection: Connection) -> None:
     """Let a long transaction be: no server is to cut it because it rests between two statements."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
+def hold_all(connection: Connection) -> int:
+    """Let nobody else write until the transaction ends; how many other connections of this program the store has."""
+    return postgresql.lock_all(connection) if connection.dialect.name == "postgresql" else 0
 
 
 def announce(connection: Connection, heads: Mapping[str, int]) -> str | None:
@@ -200,6 +222,30 @@ def _not_ours(engine: Engine, names: set[str]) -> StoreUnusable:
         f"database {address_of(engine)} is not planstrip's: it has the tables {sorted(names)[:5]};"
         " choose another with --database-url"
     )
+
+
+def unwritable(engine: Engine) -> str | None:
+    """What would keep an append from being stored; None for nothing. Raises SQLAlchemyError, within about a second."""
+    if engine.dialect.name == "postgresql":
+        with engine.connect() as connection:
+            is_read_only = connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
+        return "it is read-only: a standby, or set so" if is_read_only else None
+    with for_writing(engine).connect() as connection:
+        try:
+            _wait_for_others(connection, HEALTH_TIMEOUT_MS)
+            with connection.begin() as transaction:
+                connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+                transaction.rollback()
+        finally:
+            _wait_for_others(connection, BUSY_TIMEOUT_MS)
+    folder = Path(engine.url.database or "").parent
+    full = folder.is_dir() and shutil.disk_usage(folder).free < FULL_BYTES
+    return "the disk is full" if full else None
+
+
+def _wait_for_others(connection: Connection, time_ms: int) -> None:
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA busy_timeout = {time_ms}")
 
 
 def _try_writing(engine: Engine) -> None:

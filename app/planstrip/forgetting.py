@@ -1,6 +1,6 @@
 """Deletes a session for good: the one exception to a log that is never changed, for leaked secrets (spec.md §1)."""
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from planstrip.db import address_of, for_writing, hold, open_engine, prepare, without_transaction
 from planstrip.errors import UnusableSettings
@@ -18,14 +18,8 @@ def forget_session(database_url: str, session: str) -> int:
         ).scalar_one()
         if not known:
             raise UnusableSettings(f"there is no session {session!r} in {address_of(engine)}")
-        for table, column in (
-            (events, events.c.session),
-            (checkpoints, checkpoints.c.session),
-            (search_texts, search_texts.c.session),
-            (view_tokens, view_tokens.c.session),
-            (sessions, sessions.c.id),
-        ):
-            connection.execute(delete(table).where(column == session))
+        delete_events(connection, session)
+        connection.execute(delete(view_tokens).where(view_tokens.c.session == session))
     if engine.dialect.name == "sqlite":
         with without_transaction(engine).connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -33,3 +27,14 @@ def forget_session(database_url: str, session: str) -> int:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     engine.dispose()
     return int(known)
+
+
+def delete_events(connection: Connection, session: str) -> None:
+    """All of them, and what was made of them. Who calls it holds the session."""
+    for table, column in (
+        (events, events.c.session),
+        (checkpoints, checkpoints.c.session),
+        (search_texts, search_texts.c.session),
+        (sessions, sessions.c.id),
+    ):
+        connection.execute(delete(table).where(column == session))

@@ -69,6 +69,12 @@ def lock(connection: Connection, names: Iterable[str]) -> None:
         connection.execute(_LOCK, {"keys": keys, "still": str(STILL_MS)})
 
 
+def lock_all(connection: Connection) -> int:
+    """Nobody else writes the log until the transaction ends; how many others are connected as this program is."""
+    connection.exec_driver_sql("LOCK TABLE events IN EXCLUSIVE MODE")
+    return int(connection.execute(_OTHERS).scalar_one())
+
+
 def _lock_key(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8, person=b"planstrip").digest(), signed=True)
 
@@ -175,5 +181,9 @@ _LOCK: Final = text(
 _ANNOUNCE: Final = text(
     "SELECT CAST(pg_current_xact_id() AS text), count(pg_notify(:channel, told))"
     " FROM unnest(CAST(:told AS text[])) AS told"
+)
+_OTHERS: Final = text(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND application_name = current_setting('application_name')"
 )
 _STATUS: Final = text("SELECT pg_xact_status(CAST(CAST(:transaction AS text) AS xid8))")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planstrip.terminal import plain, say
+from planstrip.terminal import counted, plain, say
 
 if TYPE_CHECKING:
     from planstrip.intake.imports import FileReport, ImportReport, Progress
@@ -43,18 +43,18 @@ def run_copy(source_url: str, target_url: str) -> int:
     """0, or 1 when the copy does not prove equal, which is not kept then."""
     from planstrip.copying import copy_log
 
-    with _copy_bar() as on_progress:
+    with copy_bar("copy") as on_progress:
         copied = copy_log(source_url, target_url, on_progress)
     if copied.unequal:
         shown = ", ".join(repr(session) for session in copied.unequal[:5])
-        say(sys.stderr, f"not equal, and not kept: {_count(len(copied.unequal), 'session')}, such as {shown}")
+        say(sys.stderr, f"not equal, and not kept: {counted(len(copied.unequal), 'session')}, such as {shown}")
         return 1
-    say(sys.stdout, f"{_count(copied.sessions, 'session')}, {_count(copied.events, 'event')} copied; both are equal")
+    say(sys.stdout, f"{counted(copied.sessions, 'session')}, {counted(copied.events, 'event')} copied; both are equal")
     return 0
 
 
 @contextmanager
-def _copy_bar() -> "Iterator[Callable[[int, int], None] | None]":
+def copy_bar(name: str) -> "Iterator[Callable[[int, int], None] | None]":
     if not sys.stderr.isatty():
         yield None
         return
@@ -62,7 +62,7 @@ def _copy_bar() -> "Iterator[Callable[[int, int], None] | None]":
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("copy", total=None)
+        task = bar.add_task(name, total=None)
         yield lambda copied, total: bar.update(task, completed=copied, total=total)
 
 
@@ -109,14 +109,10 @@ def _print_report(report: "ImportReport") -> None:
     sessions = len({session for named in taken for session in named if session})
     say(
         sys.stdout,
-        f"{_count(len(report.files), 'file')}, {_count(sessions, 'session')}: {_count(report.added, 'event')} added,"
-        f" {report.known} known already, {_count(report.failed, 'file')} failed"
-        + (f", {_count(report.skipped, 'file')} skipped" if report.skipped else ""),
+        f"{counted(len(report.files), 'file')}, {counted(sessions, 'session')}: {counted(report.added, 'event')} added,"
+        f" {report.known} known already, {counted(report.failed, 'file')} failed"
+        + (f", {counted(report.skipped, 'file')} skipped" if report.skipped else ""),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _print_change(file: "FileReport") -> None:

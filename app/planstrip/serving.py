@@ -19,6 +19,7 @@ from planstrip import logs, metrics
 from planstrip.deadlines import timed
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.courier import delivering
+from planstrip.keeping import keeping
 from planstrip.main import create_app
 from planstrip.settings import Settings
 from planstrip.web.guard import Guard
@@ -92,6 +93,7 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
     running = server(guard)
     with ExitStack() as beside:
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
+        beside.enter_context(keeping(settings))
         if is_watching:
             writer = guard.app.state.parts.writer  # type: ignore[attr-defined]
             _watch(beside, writer, running.ending)
@@ -110,6 +112,7 @@ def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -
     with ExitStack() as beside:
         beside.enter_context(metrics.shared())
         beside.enter_context(delivering(_own_address(settings, listener), settings.secret))
+        beside.enter_context(keeping(settings))
         if is_watching:
             _watch(beside, beside.enter_context(writing(settings.database_url)), ending)
         run_workers(settings, listener, ending)

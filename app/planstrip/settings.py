@@ -32,7 +32,19 @@ def default_database_url() -> str:
 
 def database_url_or_default(given: str | None) -> str:
     """For a command that reads no other setting."""
-    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or default_database_url()
+    return given or os.environ.get("PLANSTRIP_DATABASE_URL") or _secret_url() or default_database_url()
+
+
+def secrets_dir() -> Path | None:
+    """A folder of files named as settings are, such as `planstrip_token`: how containers are handed secrets."""
+    folder = os.environ.get("PLANSTRIP_SECRETS_DIR")
+    return Path(folder) if folder and os.path.isdir(folder) else None
+
+
+def _secret_url() -> str | None:
+    folder = secrets_dir()
+    file = folder / "planstrip_database_url" if folder else None
+    return file.read_text(encoding="utf-8").strip() if file and file.is_file() else None
 
 
 class Settings(BaseSettings):
@@ -76,6 +88,12 @@ class Settings(BaseSettings):
 
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""
+
+    keep_days: int | None = Field(default=None, ge=1)
+    """Sessions whose last event is older are moved into archives; without it the log keeps everything."""
+
+    archive_to: Path | None = None
+    """The folder of those archives: there is no deleting without one."""
 
     writes_per_minute: int = Field(default=60_000, ge=1)
     """Writes that one client may send: a thousand a second, five times what 200 agents behind one address do."""
@@ -159,9 +177,15 @@ class Settings(BaseSettings):
 
 
 def load(**given: object) -> Settings:
-    """The settings, `given` (None: not given) over the environment. Raises UnusableSettings, in one line."""
+    """The settings, `given` (None: not given) over the environment over `secrets_dir`.
+
+    Raises UnusableSettings, in one line.
+    """
+    told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        settings = Settings(**told, _secrets_dir=secrets_dir())  # type: ignore[call-arg]
+    except OSError as error:
+        raise UnusableSettings(f"{error.filename}: {error.strerror}") from None
     except ValidationError as error:
         raise UnusableSettings("; ".join(_fault(fault) for fault in error.errors(include_url=False))) from None
     exposed = [host for host in (settings.host, *settings.allowed_hosts) if not is_loopback(host)]
@@ -169,6 +193,10 @@ def load(**given: object) -> Settings:
         raise UnusableSettings(
             f"token is not set, but {exposed[0]!r} is not a loopback name: set PLANSTRIP_TOKEN,"
             " or anybody who reaches this address reads and writes your plans"
+        )
+    if (settings.keep_days is None) != (settings.archive_to is None):
+        raise UnusableSettings(
+            "keep_days and archive_to go together: what is older than --keep-days is moved to --archive-to FOLDER"
         )
     return settings
 

@@ -17,3 +17,7 @@ def say(stream: TextIO, text: str) -> None:
 def sayable(stream: TextIO, text: str) -> str:
     encoding = stream.encoding or "utf-8"
     return plain(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

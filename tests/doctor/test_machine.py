@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from planstrip.doctor import store as store_checks
+from planstrip.doctor import wakeups
 from planstrip.doctor.findings import Finding
 from planstrip.doctor.machine import agents, machine
 from planstrip.doctor.store import store
 from planstrip.hooks.spool import spool_of
+from tests.databases import SUFFIX, release, url_of
 from tests.running import running
+from tests.stores import event, opened
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,17 @@ def test_where_all_is_well_it_says_so(home: Path, database: Path, monkeypatch: p
         monkeypatch.setenv("PLANSTRIP_PORT", panel.url.rpartition(":")[2])
         found = {one.name: one for one in machine(f"sqlite:///{database}")}
     assert {one.level for one in found.values()} == {"ok"}
-    assert list(found) == ["settings", "store", "integrity", "room", "codex", "server"]
+    assert list(found) == [
+        "settings",
+        "store",
+        "integrity",
+        "wal",
+        "room",
+        "wake-ups",
+        "codex",
+        "server",
+        "stream",
+    ]
     assert found["codex"].said.startswith("1 file at ")
 
 
@@ -97,8 +110,10 @@ def test_agents_are_found_where_they_were_told_to_keep_their_files(tmp_path: Pat
 
 def test_a_store_is_read_and_never_written(database: Path) -> None:
     before = database.read_bytes()
-    assert levels(store(f"sqlite:///{database}")) == {"store": "ok", "integrity": "ok", "room": "ok"}
+    names = ("store", "integrity", "wal", "room", "wake-ups")
+    assert levels(store(f"sqlite:///{database}")) == dict.fromkeys(names, "ok")
     assert database.read_bytes() == before
+    assert [path for path in database.parent.iterdir() if "doctor" in path.name] == []
     database.unlink()
     assert levels(store(f"sqlite:///{database}"))["store"] == "note"
     assert not database.exists()
@@ -139,6 +154,59 @@ def test_a_damaged_store_is_found(database: Path) -> None:
 def test_a_full_disk_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_checks, "FULL_MIB", 2**40)
     assert levels(store(f"sqlite:///{database}"))["room"] == "wrong"
+
+
+def test_a_log_that_readers_keep_from_shrinking_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_checks, "LONG_WAL_MIB", 0)
+    with opened(database) as held, held.reading() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM events")
+        held.append("s", *(event("later", text="x" * 200_000) for _ in range(10)))
+        found = next(one for one in store(f"sqlite:///{database}") if one.name == "wal")
+    assert (found.level, "MiB wait in" in found.said) == ("note", True)
+
+
+def test_a_drive_of_another_machine_is_told(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mountinfo"
+    root = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    mounts.write_text(f"{root}30 22 0:5 / {database.parent.resolve()} rw,relatime shared:1 - nfs4 host:/home rw\n")
+    monkeypatch.setattr(store_checks, "MOUNTS", mounts)
+    found = {one.name: one for one in store(f"sqlite:///{database}")}
+    assert (found["room"].level, "nfs4" in found["room"].said) == ("wrong", True)
+    mounts.write_text(f"{root}30 22 0:5 / {database.parent.resolve()}-not rw - nfs4 host:/home rw\n")
+    assert levels(store(f"sqlite:///{database}"))["room"] == "ok"
+
+
+# Wake-ups
+
+
+def test_a_place_where_no_write_is_heard_of_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a drive would be on which processes share no memory: here nobody writes at all."""
+    monkeypatch.setattr(wakeups, "HEARD_S", 0.2)
+    monkeypatch.setattr(wakeups, "_WRITE", "import time; time.sleep(9)")
+    assert wakeups.file_wake_ups(database.parent).level == "wrong"
+    monkeypatch.setattr(wakeups, "HEARD_S", 2.0)
+    monkeypatch.setattr(wakeups, "_WRITE", "raise SystemExit('no room')")
+    assert "no room" in wakeups.file_wake_ups(database.parent).said
+
+
+def test_postgresql_is_looked_at_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"plans{SUFFIX}"
+    found = {one.name: one for one in store(url_of(path))}
+    assert {name: one.level for name, one in found.items()} == {"store": "ok", "room": "wrong", "wake-ups": "ok"}
+    assert "fsync" in found["room"].said  # which our own tests do without
+    monkeypatch.setattr(wakeups, "PROBE", "/another")
+    monkeypatch.setattr(wakeups, "HEARD_S", 0.2)
+    monkeypatch.setattr(wakeups, "announce", lambda *_: None)
+    assert {one.name: one.level for one in store(url_of(path))}["wake-ups"] == "wrong"
+    release(path)
+
+
+def test_a_panel_that_wants_a_token_is_asked_with_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(database, token="secret") as panel:
+        monkeypatch.setenv("PLANSTRIP_PORT", panel.url.rpartition(":")[2])
+        assert {one.name: one.level for one in machine(f"sqlite:///{database}")}["stream"] == "note"
+        monkeypatch.setenv("PLANSTRIP_TOKEN", "secret")
+        assert {one.name: one.level for one in machine(f"sqlite:///{database}")}["stream"] == "ok"
 
 
 def test_an_address_of_no_database_is_told() -> None:

@@ -1,9 +1,17 @@
 """Liveness with the store's state, and figures (spec.md §10)."""
 
+import itertools
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from planstrip import db
+from planstrip.db import open_engine
+from planstrip.web import health
+from tests import postgres
+from tests.databases import SUFFIX, release, url_of
 from tests.figures import figures, figures_in
 from tests.running import Panel, todos
 
@@ -20,6 +28,39 @@ def test_a_store_that_fails_is_told(panel: Panel, database: Path) -> None:
     answer = panel.client.get("/healthz")
     assert (answer.status_code, answer.json()["status"]) == (503, "failing")
     assert str(database) not in answer.text
+
+
+@pytest.mark.sqlite
+def test_a_store_that_cannot_be_written_is_told_and_heals(
+    panel: Panel, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "time", SimpleNamespace(monotonic=itertools.count().__next__))  # a second each time
+    monkeypatch.setattr(db, "HEALTH_TIMEOUT_MS", 10)
+    other = sqlite3.connect(database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["store"]) == (503, "database is locked")
+    assert panel.client.get("/api/sessions").status_code == 200  # which can be read all the same
+    other.execute("ROLLBACK")
+    other.close()
+    assert panel.client.get("/healthz").status_code == 200
+    monkeypatch.setattr(db, "FULL_BYTES", 2**60)
+    answer = panel.client.get("/healthz")
+    assert (answer.status_code, answer.json()["store"]) == (503, "the disk is full")
+
+
+def test_a_postgresql_that_is_read_only_is_told(tmp_path: Path) -> None:
+    """As a standby is."""
+    path = tmp_path / f"plans{SUFFIX}"
+    found = []
+    for setting in ("off", "on"):
+        name = url_of(path).partition("@/")[2].partition("?")[0]
+        postgres.server().execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = {setting}')
+        engine = open_engine(url_of(path))
+        found.append(db.unwritable(engine))
+        engine.dispose()
+    assert found == [None, "it is read-only: a standby, or set so"]
+    release(path)
 
 
 def test_figures_are_in_the_format_of_prometheus(panel: Panel) -> None:

@@ -1,4 +1,4 @@
-"""Each request's id, its line in the log, and nothing secret there, whatever is sent (README, Operation)."""
+"""Each request's id, its line in the log, and nothing secret there, whatever is sent (docs/operation.md)."""
 
 import contextlib
 import io

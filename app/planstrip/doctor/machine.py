@@ -3,13 +3,15 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
 from planstrip.doctor.door import address
 from planstrip.doctor.findings import Finding, note, ok, wrong
 from planstrip.doctor.store import store
-from planstrip.doctor.wire import target_of
+from planstrip.doctor.streams import FIRST_S, SESSION
+from planstrip.doctor.wire import Target, listening, target_of
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import panel_url
 from planstrip.hooks.spool import spool_of
@@ -81,9 +83,12 @@ def _server(settings: Settings, environment: Mapping[str, str]) -> Iterator[Find
     """Where `serve` listens by these settings, and where hooks and `mcp` go, if that is elsewhere."""
     own = settings.base_url.replace(f"//{settings.host}:", f"//{ANYWHERE.get(settings.host, settings.host)}:")
     told = panel_url(environment)
-    for name, url in {"server": own, "hooks": (told or own).rstrip("/")}.items():
-        if name == "server" or url != own:
-            yield _answering(name, url)
+    server = _answering("server", own)
+    yield server
+    if server.level == "ok":
+        yield _stream(target_of(own, settings.secret))
+    if told is not None and told.rstrip("/") != own:
+        yield _answering("hooks", told.rstrip("/"))
     waiting = len(spool_of(told or own).names())
     if waiting:
         yield note("spool", f"payloads of hooks that wait for the panel: {waiting}", "start the panel")
@@ -95,3 +100,18 @@ def _answering(name: str, url: str) -> Finding:
     except UnusableSettings as error:
         return wrong(name, error.detail.replace("--url", "PLANSTRIP_URL"), "mend it")
     return Finding(found.level, name, f"{url}: {found.said}" if found.level == "ok" else found.said, found.change)
+
+
+def _stream(target: Target) -> Finding:
+    """Whether a page that is opened now is live."""
+    what = "restart the panel; where that does not help, send us what it logs"
+    try:
+        with listening(target, SESSION, FIRST_S) as stream:
+            status, first = stream.response.status, stream.frame(FIRST_S)
+    except (OSError, HTTPException) as error:
+        return wrong("stream", f"it broke: {error or type(error).__name__}", what)
+    if status == 401:
+        return note("stream", "the panel needs its token to be asked", "set PLANSTRIP_TOKEN to it")
+    if status != 200 or first is None:
+        return wrong("stream", f"it answers {status}, and no frame came within {FIRST_S:.0f} s", what)
+    return ok("stream", f"the first frame came after {round(first.at_s * 1000)} ms")

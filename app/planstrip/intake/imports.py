@@ -9,6 +9,7 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
+from planstrip import archives
 from planstrip.errors import (
     ContradictingHeader,
     Invalid,
@@ -81,13 +82,23 @@ def import_paths(writer: Writer, paths: Sequence[Path], on_progress: Progress | 
     skipped: list[Path] = []
     for path in paths:
         before = len(reports)
-        reports += [import_file(writer, file, on_progress) for file in find(path, skipped.append)]
+        others: list[Path] = []
+        reports += [import_file(writer, file, on_progress) for file in find(path, others.append)]
+        for file in others:
+            if file.name.endswith(archives.SUFFIX):
+                reports.append(import_file(writer, file, on_progress))
+            else:
+                skipped.append(file)
         if len(reports) == before:
             reports.append(FileReport(path, failure=f"{path}: no transcript in this directory"))
     return ImportReport(tuple(reports), len(skipped))
 
 
 def import_file(writer: Writer, path: Path, on_progress: Progress | None = None) -> FileReport:
+    if archives.is_archive(path):
+        from planstrip.intake.unarchive import import_archive
+
+        return import_archive(writer, path)
     transcript = source_of(path)
     report = take_new(writer, transcript, on_progress)
     agent = transcript.agent if isinstance(transcript, Transcript) else None

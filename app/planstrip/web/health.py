@@ -1,7 +1,9 @@
 """Liveness with the store's state, and figures for Prometheus (spec.md §10)."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, func, select
@@ -10,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip import __version__
-from planstrip.db import said_by
+from planstrip.db import said_by, unwritable
 from planstrip.metrics import exposition
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
@@ -20,16 +22,25 @@ if TYPE_CHECKING:
 
 
 def healthz(request: Request) -> Response:
-    """200 while the store answers, 503 when it does not."""
+    """200 while the store can be read and written, 503 when it cannot."""
     parts = parts_of(request)
-    try:
-        with parts.engine.connect() as connection:
-            connection.execute(select(sessions.c.id).limit(1)).first()
-    except SQLAlchemyError as error:
-        return JSONResponse({"status": "failing", "store": said_by(error)[:200]}, 503)
+    fault = _fault(parts.engine, int(time.monotonic()))
+    if fault is not None:
+        return JSONResponse({"status": "failing", "store": fault[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
     return JSONResponse(body)
+
+
+@lru_cache(maxsize=4)
+def _fault(engine: Engine, _second: int) -> str | None:
+    """What keeps the store from being used. Looked for once a second: asking takes the writers' lock."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(select(sessions.c.id).limit(1)).first()
+        return unwritable(engine)
+    except SQLAlchemyError as error:
+        return said_by(error)
 
 
 def metrics(request: Request) -> Response:

@@ -1,0 +1,163 @@
+"""`planstrip backup`: online, read back before it counts, and never a file that only looks like one."""
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planstrip import backups, copying
+from planstrip.backups import back_up, check
+from planstrip.db import open_engine
+from planstrip.errors import StoreUnusable, UnusableSettings
+from tests.databases import SUFFIX, release, url_of
+from tests.running import run, running, start, todos
+from tests.stores import event, opened, write
+
+RUNS = int(os.environ.get("PLANSTRIP_KILLS", "2"))  # more of them for a long run
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def filled(request: pytest.FixtureRequest, tmp_path: Path, database: Path) -> Iterator[Path]:
+    """A log on either store."""
+    path = database if request.param == "sqlite" else tmp_path / f"plans{SUFFIX}"
+    with opened(path) as store:
+        for number in range(40):
+            store.append(f"s{number % 3}", write(f"t{number}=i", key=f"k{number}"), event("newer", odd="a\0b\x1a𝔘"))
+    yield path
+    release(path)
+
+
+def test_a_backup_holds_every_event_and_is_one_file(filled: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    copied = back_up(url_of(filled), folder / "plans.backup")
+    assert (copied.sessions, copied.events, copied.unequal) == (3, 80, [])
+    assert [path.name for path in folder.iterdir()] == ["plans.backup"]
+    assert (folder / "plans.backup").stat().st_mode & 0o077 == 0  # links are signed with what stands in it
+    engine = open_engine(url_of(filled))
+    with engine.connect() as connection:
+        assert check(folder / "plans.backup") == copying.sums_of(connection)
+    engine.dispose()
+    assert [path.name for path in folder.iterdir()] == ["plans.backup"]  # looking left nothing beside it
+
+
+def test_the_panel_writes_on_while_it_is_backed_up(database: Path, tmp_path: Path) -> None:
+    """What was acknowledged before it began is in it; what is in it is a beginning of the log."""
+    with running(database) as panel:
+        done = threading.Event()
+        acknowledged: list[int] = []
+
+        def write_on() -> None:
+            while not done.is_set():
+                acknowledged.append(panel.write("busy", todos(f"t{len(acknowledged)}=i")).json()["position"])
+
+        writing = threading.Thread(target=write_on)
+        writing.start()
+        try:
+            while len(acknowledged) < 5:
+                time.sleep(0.01)
+            for number in range(3):
+                before = acknowledged[-1]
+                back_up(url_of(database), tmp_path / f"{number}.backup")
+                assert check(tmp_path / f"{number}.backup")["busy"].count >= before
+        finally:
+            done.set()
+            writing.join()
+        assert panel.plan("busy")["todos"]
+
+
+def test_a_file_that_is_there_is_not_replaced_unasked(database: Path, tmp_path: Path) -> None:
+    file = tmp_path / "plans.backup"
+    file.write_text("somebody's")
+    with pytest.raises(UnusableSettings, match="--force"):
+        back_up(url_of(database), file)
+    assert file.read_text() == "somebody's"
+    code, out, _ = run("backup", str(file), "--force", "--database-url", url_of(database))
+    assert (code, out) == (0, f"{file}: 0 sessions, 0 events; opened, folded, and equal to the database\n")
+    assert check(file) == {}
+
+
+def test_a_backup_that_is_not_equal_is_not_kept(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Found by reading the file itself: here a disk that stores something else."""
+    from planstrip.operation import run_backup
+
+    connect = backups.connected
+
+    class Spoiling(sqlite3.Connection):
+        def close(self) -> None:
+            self.execute("UPDATE events SET data = '{}' WHERE session = 's2' AND position = 2")
+            super().close()
+
+    def spoiled(path: Path) -> sqlite3.Connection:
+        return sqlite3.connect(path, isolation_level=None, factory=Spoiling) if ".part" in path.name else connect(path)
+
+    monkeypatch.setattr(backups, "connected", spoiled)
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    assert run_backup(url_of(filled), folder / "plans.backup", is_forced=False) == 1
+    assert "'s2'" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_backup_that_is_killed_never_looks_like_one(database: Path, tmp_path: Path) -> None:
+    with opened(database) as store:
+        for number in range(20):
+            store.append(f"s{number}", *(write(f"t{each}=i") for each in range(20)))
+    file = tmp_path / "plans.backup"
+    for _ in range(RUNS):
+        with start("backup", str(file), "--database-url", url_of(database)) as process:
+            while not list(tmp_path.glob(".plans.backup.*.part")) and process.poll() is None:
+                time.sleep(0.001)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        assert not file.exists() or len(check(file)) == 20
+        file.unlink(missing_ok=True)
+    assert len(list(tmp_path.glob(".plans.backup.*.part"))) >= 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DELETE FROM events WHERE position = 2", "has a gap"),
+        ("UPDATE alembic_version SET version_num = '20991231_later'", "newer than this program's"),
+        ("DROP TABLE events", "not planstrip's"),
+    ],
+)
+def test_a_file_that_is_no_backup_is_told(database: Path, tmp_path: Path, statement: str, said: str) -> None:
+    with opened(database) as store:
+        store.append("a", write("x=i"), write("x=c"), write("y=i"))
+    back_up(url_of(database), tmp_path / "plans.backup")
+    connection = sqlite3.connect(tmp_path / "plans.backup", isolation_level=None)
+    connection.execute(statement)
+    connection.close()
+    with pytest.raises(UnusableSettings, match=said):
+        check(tmp_path / "plans.backup")
+
+
+def test_a_torn_or_missing_file_is_told(database: Path, tmp_path: Path) -> None:
+    file = tmp_path / "plans.backup"
+    with opened(database) as store:
+        store.append("a", *(write(f"t{number}=i") for number in range(500)))
+    back_up(url_of(database), file)
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    with pytest.raises(UnusableSettings, match=r"malformed|damaged"):
+        check(file)
+    file.write_bytes(b"no database at all")
+    with pytest.raises(UnusableSettings, match="not a database"):
+        check(file)
+    with pytest.raises(UnusableSettings, match="no such file"):
+        check(tmp_path / "nowhere")
+
+
+def test_there_must_be_a_database(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable, match="no such file"):
+        back_up(f"sqlite:///{tmp_path}/none.sqlite3", tmp_path / "plans.backup")
+    assert list(tmp_path.iterdir()) == []
