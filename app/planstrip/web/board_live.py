@@ -8,8 +8,9 @@ from planstrip.parts import Parts
 from planstrip.web.board import Board, Query, read_board
 from planstrip.web.board_contexts import BoardList
 from planstrip.web.contexts import Partial
-from planstrip.web.live import Base, Topic, sse
+from planstrip.web.live import Base, Topic
 from planstrip.web.render import Renderer
+from planstrip.web.sse import sse
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from planstrip.web.contexts import Head, Partial
 from planstrip.web.embed_contexts import Framed
 from planstrip.web.languages import translations
 from planstrip.web.links import session_url
-from planstrip.web.live import Base, Kind, sse
+from planstrip.web.live import Base, Kind
+from planstrip.web.sse import sse
 from planstrip.web.strip_contexts import Strip
 
 

@@ -12,10 +12,11 @@ from planstrip.web import drawing, hints, kinship, labels, strip_labels
 from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
 from planstrip.web.links import older_url
-from planstrip.web.live import Base, sse
+from planstrip.web.live import Base
 from planstrip.web.past_labels import plan_list
 from planstrip.web.readers import OWNER, Reader
 from planstrip.web.render import NO_FAMILY, Renderer
+from planstrip.web.sse import sse
 from planstrip.web.strip_contexts import Strip
 
 

@@ -15,6 +15,7 @@ from planstrip.db import said_by
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
+from planstrip.web.sse import heartbeat
 
 FRAME_INTERVAL_S: Final = 0.1  # at most ten frames a second a session
 HEARTBEAT_S: Final = 15.0
@@ -251,15 +252,3 @@ class Hub:
         if session in self._channels:
             self._kin.due.add(session)
             self._channels[session].wake()
-
-
-def heartbeat(position: int, heard_at: int, key: str = "") -> bytes:
-    """Named, so that page code sees it: a comment never reaches it. `heard_at`: the last event's time (ms, UTC)."""
-    return f"event: heartbeat\ndata: {position} {heard_at}{key and ' '}{key}\n\n".encode()
-
-
-def sse(data: str, *, position: int | None = None, event: str | None = None) -> bytes:
-    """One frame. Every line of `data` gets its own `data:`, for CR, LF and CRLF alike."""
-    lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    head = (f"event: {event}\n" if event else "") + ("" if position is None else f"id: {position}\n")
-    return (head + "".join(f"data: {line}\n" for line in lines) + "\n").encode()

@@ -18,10 +18,11 @@ from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.live import Base, Kind, sse
+from planstrip.web.live import Base, Kind
 from planstrip.web.merged import merged
 from planstrip.web.places import page_of
 from planstrip.web.readers import reader_of
+from planstrip.web.sse import sse
 
 if TYPE_CHECKING:
     from planstrip.web.frames import Frames
