@@ -15,7 +15,7 @@ from planstrip.db import said_by
 from planstrip.plan.view import View
 from planstrip.web.kin import Kin, SessionReader
 from planstrip.web.places import Places
-from planstrip.web.sse import heartbeat
+from planstrip.web.sse import behind, heartbeat
 
 FRAME_INTERVAL_S: Final = 0.1  # at most ten frames a second a session
 HEARTBEAT_S: Final = 15.0
@@ -69,12 +69,16 @@ class Topic(Generic[V]):
 
 @dataclass(slots=True)
 class Channel(Generic[V]):
-    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory."""
+    """One topic's viewers. A viewer holds its place and nothing else: slow ones cost no memory.
+
+    `is_behind`: the store could not be read; it is tried again every `RETRY_S`.
+    """
 
     topic: Topic[V]
     view: V | None = None
     viewers: int = 0
     beats: int = 0
+    is_behind: bool = False
     turned: asyncio.Event = field(default_factory=asyncio.Event)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _frames: dict[tuple[str, Base, bool], tuple[bytes | None, Base]] = field(default_factory=dict)
@@ -82,13 +86,13 @@ class Channel(Generic[V]):
     _pump: "asyncio.Task[None] | None" = None
 
     async def open(self) -> None:
-        """Wait for the first view, which is read once however many viewers come at once."""
+        """Wait for the first view, which is read once however many viewers come at once, or for its failure."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
-        self.view = await asyncio.to_thread(self.topic.read, self.view)
+        await self._refresh(self.topic.read)
         if self.viewers:
             self._pump = asyncio.create_task(self._run())
 
@@ -132,14 +136,26 @@ class Channel(Generic[V]):
             await self._refresh(self.topic.read)
             await asyncio.sleep(FRAME_INTERVAL_S)
 
+    def _fall_behind(self) -> bool:
+        self.is_behind = True
+        self.turn()
+        asyncio.get_running_loop().call_later(RETRY_S, self.wake)
+        return False
+
     async def _refresh(self, read: Callable[[V | None], V]) -> bool:
         """Whether the view is up to date."""
         try:
             view = await asyncio.to_thread(read, self.view)
         except SQLAlchemyError as error:
             log.warning("%r: reading the store failed, trying again: %s", self.topic.name, said_by(error))
-            asyncio.get_running_loop().call_later(RETRY_S, self.wake)
-            return False
+            return self._fall_behind()
+        except Exception:  # whatever it is, no viewer may take an old page for the newest
+            log.exception("%r: reading failed, trying again", self.topic.name)
+            return self._fall_behind()
+        if self.is_behind:
+            self.is_behind = False
+            self.beats += 1  # who has missed nothing hears so at once
+            self.turn()
         if view is not self.view:
             self.view = view
             self._frames.clear()
@@ -179,6 +195,11 @@ class Hub:
         if watched and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, watched)
 
+    def doubt(self) -> None:
+        """The store has failed whoever follows it: let every channel see whether it is up to date. From any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake_all)
+
     def close(self) -> None:
         """End every stream. Safe to call from a signal handler of the loop's own thread, and twice."""
         self.is_closed = True
@@ -205,18 +226,20 @@ class Hub:
         self.is_watched.set()
         try:
             await channel.open()
-            assert channel.view is not None
-            # A position beyond the log is of another log: begin anew.
-            base = Base(after if after <= kind.place(channel.view) else 0)
-            beats, is_first = channel.beats, is_new or base.position != after
+            base, is_first, beats = Base(after), is_new, channel.beats
             while not self.is_closed:
                 turned = channel.turned
-                frame, base = channel.frame(kind, base, is_first=is_first)
-                if frame is not None:
-                    is_first = False
-                    yield frame
-                elif channel.beats > beats or not waits:
-                    yield heartbeat(base.position, topic.heard_at(channel.view), kind.key)
+                if channel.view is None or channel.is_behind:
+                    yield behind(base.position)
+                else:
+                    if base.position > kind.place(channel.view):  # it is of another log: begin anew
+                        base, is_first = Base(0), True
+                    frame, base = channel.frame(kind, base, is_first=is_first)
+                    if frame is not None:
+                        is_first = False
+                        yield frame
+                    elif channel.beats > beats or not waits:
+                        yield heartbeat(base.position, topic.heard_at(channel.view), kind.key)
                 if not waits:
                     return
                 beats = channel.beats
@@ -247,6 +270,10 @@ class Hub:
                 self._channels[name].wake()
         if self._has_pages:
             self._kin.grew(name for name in names if name not in self._broad)
+
+    def _wake_all(self) -> None:
+        for channel in self._channels.values():
+            channel.wake()
 
     def _wake_parent(self, session: str) -> None:
         if session in self._channels:
