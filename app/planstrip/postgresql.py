@@ -37,6 +37,7 @@ SELECT set_config('synchronous_commit', replace(current_setting('synchronous_com
 """  # compiling takes longer than any statement of ours
 
 PASSING: Final = frozenset({"40001", "40P01", "23505"})  # serialization, deadlock, a position that was just taken
+UNREADY: Final = frozenset({"42P01", "25006"})  # there is no table, or it is a standby that is not promoted yet
 GONE: Final = ("08", "57P", "25P03")  # how the codes begin of a connection that was lost or cut
 
 
@@ -74,7 +75,8 @@ def _lock_key(name: str) -> int:
 
 
 def announce(connection: Connection, heads: Mapping[str, int]) -> str:
-    """Tell every listener where the sessions stand, once this transaction has committed; returns its id."""
+    """Tell every listener where the sessions stand, once this transaction has committed; returns its id, which no other
+    transaction has, on this server or on one that takes its place."""
     told = [f"{position} {session}" for session, position in heads.items()]
     transaction, _ = connection.execute(_ANNOUNCE, {"channel": CHANNEL, "told": told}).one()
     return str(transaction)
@@ -145,8 +147,8 @@ def is_lost(error: exc.DBAPIError) -> bool:
 
 def is_stores(error: exc.DBAPIError) -> bool:
     """Whether it is the store's failure, and no statement's."""
-    no_table = getattr(error.orig, "sqlstate", "") == "42P01"
-    return no_table or isinstance(error, exc.OperationalError) or is_lost(error)
+    is_unready = getattr(error.orig, "sqlstate", "") in UNREADY
+    return is_unready or isinstance(error, exc.OperationalError) or is_lost(error)
 
 
 def advice(error: exc.DBAPIError, said: str) -> str:
@@ -172,8 +174,14 @@ _LOCK: Final = text(
     "SELECT count(pg_advisory_xact_lock(key)), set_config('idle_in_transaction_session_timeout', :still, true)"
     " FROM unnest(CAST(:keys AS bigint[])) AS key"
 )
+# The first eight digits of a file of the server's own log are its timeline. After a failover the numbers of
+# transactions that the standby had not heard of are given out again.
+_TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
 _ANNOUNCE: Final = text(
-    "SELECT CAST(pg_current_xact_id() AS text), count(pg_notify(:channel, told))"
+    f"SELECT CAST(pg_current_xact_id() AS text) || '@' || {_TIMELINE}, count(pg_notify(:channel, told))"  # noqa: S608
     " FROM unnest(CAST(:told AS text[])) AS told"
 )
-_STATUS: Final = text("SELECT pg_xact_status(CAST(CAST(:transaction AS text) AS xid8))")
+_STATUS: Final = text(
+    "SELECT CASE WHEN split_part(:transaction, '@', 2) = " + _TIMELINE + " THEN"
+    " pg_xact_status(CAST(split_part(:transaction, '@', 1) AS xid8)) END"
+)
