@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -36,6 +37,7 @@ SELECT set_config('synchronous_commit', replace(current_setting('synchronous_com
        set_config('jit', 'off', false)
 """  # compiling takes longer than any statement of ours
 
+HELD: Final = "55P03"  # a lock did not come free in time
 PASSING: Final = frozenset({"40001", "40P01", "23505"})  # serialization, deadlock, a position that was just taken
 UNREADY: Final = frozenset({"42P01", "25006"})  # there is no table, or it is a standby that is not promoted yet
 GONE: Final = ("08", "57P", "25P03")  # how the codes begin of a connection that was lost or cut
@@ -134,7 +136,7 @@ def backend(connection: Connection) -> int:
 
 def is_passing(error: exc.DBAPIError) -> bool:
     """Whether the same transaction may succeed if it is tried again at once."""
-    return is_lost(error) or getattr(error.orig, "sqlstate", "") in PASSING
+    return is_lost(error) or is_readonly(error) or getattr(error.orig, "sqlstate", "") in PASSING
 
 
 def is_lost(error: exc.DBAPIError) -> bool:
@@ -143,6 +145,17 @@ def is_lost(error: exc.DBAPIError) -> bool:
     is_gone = code is None or code.startswith(GONE)
     is_drivers = isinstance(error, exc.OperationalError | exc.InternalError)
     return error.connection_invalidated or (is_drivers and is_gone)
+
+
+def is_held(error: exc.DBAPIError) -> bool:
+    """Whether somebody else held the store for longer than anybody waits: each that tries again waits as long."""
+    busy = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return busy or getattr(error.orig, "sqlstate", "") == HELD
+
+
+def is_readonly(error: exc.DBAPIError) -> bool:
+    """Whether SQLite opened the file when it could not be written: such a connection never will write."""
+    return bool(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY)
 
 
 def is_stores(error: exc.DBAPIError) -> bool:

@@ -6,13 +6,13 @@ import os
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx
 
+from tests.faults.waiting import wait_until
 from tests.running import TIMEOUT_S, todos
 
 RUNS: Final = int(os.environ.get("PLANSTRIP_FAULT_RUNS", "1"))
@@ -64,12 +64,18 @@ class Load:
     def acknowledged(self) -> list[Write]:
         return [write for write in self.writes if write.is_acknowledged]
 
-    def wait(self, count: int) -> None:
+    @property
+    def refused(self) -> int:
+        return sum(write.is_refused for write in self.writes)
+
+    def wait(self, count: int, within_s: float = TIMEOUT_S) -> None:
         """Until so many more appends have been acknowledged."""
-        wanted, end = len(self.acknowledged) + count, time.monotonic() + TIMEOUT_S
-        while len(self.acknowledged) < wanted:
-            assert time.monotonic() < end, Counter(write.status for write in self.writes)
-            time.sleep(0.005)
+        wanted = len(self.acknowledged) + count
+        wait_until(lambda: len(self.acknowledged) >= wanted, within_s, self.writes[-WRITERS:])
+
+    def recover(self) -> None:
+        """The fault is gone: within the time promised appends are acknowledged again."""
+        self.wait(1, RECOVERY_S)
 
     def stop(self) -> list[Write]:
         self._stopped.set()

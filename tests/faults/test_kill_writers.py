@@ -20,7 +20,7 @@ from planstrip.intake.imports import import_paths
 from planstrip.intake.watching import watch_paths
 from tests.databases import url_of
 from tests.faults.load import RUNS, some
-from tests.faults.viewers import wait_until
+from tests.faults.waiting import wait_until
 from tests.running import TIMEOUT_S, start, todos
 from tests.stores import Store, opened
 
@@ -121,7 +121,7 @@ def test_a_watcher_that_is_killed_is_followed_by_one_that_goes_on(database: Path
         with start("watch", str(folder), "--database-url", url_of(database)) as process, opened(database) as store:
             if not run:
                 growing.start()
-            _wait_for_events(store, some(1, 60), process)
+            _wait_for_events(store, some(1, 60), process, growing)
             process.kill()
             process.wait(TIMEOUT_S)
     stop = threading.Event()
@@ -179,8 +179,16 @@ def _rows(store: Store) -> list[tuple[object, ...]]:
     return [tuple(row) for row in store.execute("SELECT session, position, type, key, data FROM events ORDER BY 1, 2")]
 
 
-def _wait_for_events(store: Store, count: int, process: "subprocess.Popen[str]") -> None:
-    """Until so many more are stored, or the process has ended by itself."""
+def _wait_for_events(
+    store: Store, count: int, process: "subprocess.Popen[str]", source: threading.Thread | None = None
+) -> None:
+    """Until so many more are stored, the process has ended by itself, or no more come from its source."""
+
+    def is_dry() -> bool:
+        return source is not None and not source.is_alive()
+
     query = "SELECT count(*) FROM events"
     before = store.execute(query)[0][0]
-    wait_until(lambda: store.execute(query)[0][0] >= before + count or process.poll() is not None, TIMEOUT_S)
+    wait_until(
+        lambda: store.execute(query)[0][0] >= before + count or process.poll() is not None or is_dry(), TIMEOUT_S
+    )

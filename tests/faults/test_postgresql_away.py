@@ -17,7 +17,8 @@ from planstrip.db import open_engine, prepare
 from tests import postgres
 from tests.databases import SUFFIX, release
 from tests.faults.load import RECOVERY_S, RUNS, Load, Write, check, loaded, some
-from tests.faults.viewers import Viewer, standing, viewing, wait_until
+from tests.faults.viewers import Viewer, standing, viewing
+from tests.faults.waiting import wait_until
 from tests.running import Program, serving
 
 VIEWERS = 4
@@ -55,8 +56,8 @@ def assert_away(url: str) -> None:
 
 def settle(url: str, load: Load, viewers: list[Viewer]) -> list[Write]:
     """Once the store is back: writers are acknowledged again, and viewers converge, each within the time promised."""
-    before, end = len(load.acknowledged), time.monotonic() + RECOVERY_S
-    wait_until(lambda: len(load.acknowledged) > before, RECOVERY_S)
+    end = time.monotonic() + RECOVERY_S
+    load.recover()
     writes = load.stop()
     for viewer in viewers:
         viewer.until(standing(url, viewer.session) or [], end - time.monotonic())

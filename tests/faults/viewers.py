@@ -4,14 +4,14 @@ import contextlib
 import json
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
 import httpx
 
+from tests.faults.waiting import wait_until
 from tests.running import TIMEOUT_S, Frame, Stream
 
 ITEM: Final = re.compile(r'data-status="(\w+)".*?data-field="content"[^>]*>(.*?)</', re.DOTALL)
@@ -118,10 +118,3 @@ def viewing(url: str, session: str, count: int = 2) -> Iterator[list[Viewer]]:
 def standing(url: str, session: str) -> Todos | None:
     """The plan as a fresh read has it."""
     return listed(httpx.get(f"{url}/api/sessions/{session}/plan", trust_env=False).json()["todos"])
-
-
-def wait_until(holds: Callable[[], object], within_s: float, shown_on_failure: object = None) -> None:
-    end = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < end, shown_on_failure
-        time.sleep(0.01)
