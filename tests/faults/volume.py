@@ -16,25 +16,35 @@ BLOCK: Final = b"\0" * 4096
 
 
 @contextlib.contextmanager
-def mounted(size_mib: int) -> Iterator[Path]:
-    """Skips the test where this user may mount nothing."""
+def mounted(size_mib: int, *, has_journal: bool = False) -> Iterator[Path]:
+    """The file that is its disk lies beside it, as `image`. Skips the test where this user may mount nothing."""
     folder = Path(tempfile.mkdtemp(prefix="planstrip-volume-"))
     folder.chmod(0o755)  # a PostgreSQL runs as somebody else
-    image, place = folder / "image", folder / "mounted"
-    place.mkdir()
+    image = folder / "image"
     with image.open("wb") as file:
         file.truncate(size_mib * MIB)
+    journal = () if has_journal else ("-O", "^has_journal")
     try:
-        subprocess.run(("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", image), check=True, capture_output=True)
+        subprocess.run(("mkfs.ext4", "-q", "-m", "0", *journal, image), check=True, capture_output=True)
+        with attached(image) as place:
+            yield place
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def attached(image: Path) -> Iterator[Path]:
+    """The file system of an image."""
+    place = image.with_name(f"{image.name}-mounted")
+    place.mkdir()
+    try:
         subprocess.run(("mount", "-o", "loop", image, place), check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        shutil.rmtree(folder)
         pytest.skip(f"needs a loop device, which needs root: {error}")
     try:
         yield place
     finally:
         subprocess.run(("umount", "--lazy", place), check=True)
-        shutil.rmtree(folder)
 
 
 @contextlib.contextmanager
