@@ -12,7 +12,7 @@ STORE: Final = os.environ.get("PLANSTRIP_TEST_STORE", SQLITE)
 # What meets the store itself runs on both in every run; all the rest follows with PLANSTRIP_TEST_STORE=postgresql.
 ON_BOTH: Final = frozenset(
     {
-        "tests/test_durability.py",
+        "tests/faults/test_kill_server.py",
         "tests/test_eventlog.py",
         "tests/test_families.py",
         "tests/test_follower.py",
@@ -28,8 +28,10 @@ def is_on_postgresql(path: Path) -> bool:
     return STORE == POSTGRESQL or path.suffix == SUFFIX
 
 
-def url_of(path: Path) -> str:
-    """The address of the database at `path`."""
+def url_of(path: Path | str) -> str:
+    """The address of the database at `path`, which may be an address itself."""
+    if isinstance(path, str):
+        return path
     if not is_on_postgresql(path):
         return f"sqlite:///{path}"
     from tests import postgres

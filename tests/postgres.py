@@ -36,15 +36,16 @@ SETTINGS: Final = {
 
 @dataclass(slots=True)
 class Server:
-    """Its files and its socket lie in `folder`."""
+    """Its files and its socket lie in `folder`; `settings` are those that it has beside the others."""
 
     folder: Path
     programs: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
     _process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
-        given = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        given = [part for name, value in {**SETTINGS, **self.settings}.items() for part in ("-c", f"{name}={value}")]
         command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", f"{self.folder}", *given]
         self._process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **_owner()
@@ -65,8 +66,9 @@ class Server:
             self._process.wait(TIMEOUT_S)
             self._process = None
 
-    def url(self, name: str) -> str:
-        return f"postgresql://{USER}@/{name}?host={self.folder}"
+    def url(self, name: str, address: Path | None = None) -> str:
+        """`address`: a link to its folder."""
+        return f"postgresql://{USER}@/{name}?host={address or self.folder}"
 
     def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url(database), autocommit=True) as connection:
@@ -88,12 +90,7 @@ def server() -> Server:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
     found = Server(folder, _programs(folder))
-    (folder / "data").mkdir(mode=0o700)
-    if _owner():
-        for path in (folder, folder / "data"):
-            shutil.chown(path, _owner()["user"], _owner()["group"])
-    command = [f"{found.programs}/initdb", "-D", f"{folder}/data", "-U", USER, "--encoding=UTF8", "--no-sync"]
-    subprocess.run([*command, "--auth=trust"], cwd=folder, check=True, stdout=subprocess.DEVNULL, **_owner())
+    initialise(found)
     found.start()
     atexit.register(found.stop, signal.SIGQUIT)
     found.execute(f"CREATE DATABASE {TEMPLATE}")
@@ -101,6 +98,29 @@ def server() -> Server:
     prepare(engine)
     engine.dispose()
     return found
+
+
+def initialise(server: Server) -> None:
+    """Make its files."""
+    own(server.folder, server.folder / "data")
+    command = [f"{server.programs}/initdb", "-D", f"{server.folder}/data", "-U", USER, "--encoding=UTF8", "--no-sync"]
+    subprocess.run([*command, "--auth=trust"], cwd=server.folder, check=True, stdout=subprocess.DEVNULL, **_owner())
+
+
+def copy_running(primary: Server, standby: Server) -> None:
+    """Make the standby's files: it will follow the primary."""
+    own(standby.folder, standby.folder / "data")
+    command = [f"{primary.programs}/pg_basebackup", "-D", f"{standby.folder}/data", "-h", f"{primary.folder}"]
+    told = [*command, "-U", USER, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+    subprocess.run(told, cwd=standby.folder, check=True, stdout=subprocess.DEVNULL, **_owner())
+
+
+def own(*folders: Path) -> None:
+    """Make each where it is missing; it is the server's alone."""
+    for folder in folders:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if _owner():
+            shutil.chown(folder, _owner()["user"], _owner()["group"])
 
 
 def url_for(path: Path) -> str:

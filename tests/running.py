@@ -136,8 +136,8 @@ class Program:
 
 
 @contextlib.contextmanager
-def serving(database: Path, *flags: str, env: Mapping[str, str] | None = None) -> Iterator[Program]:
-    """The real program on a free port, killed at the end if it still runs."""
+def serving(database: Path | str, *flags: str, env: Mapping[str, str] | None = None) -> Iterator[Program]:
+    """The real program on a free port, killed at the end if it still runs. `database`: a path, or an address."""
     policy = () if any("in-progress" in flag for flag in flags) else ("--allow-parallel-in-progress",)
     command = ["serve", "--port", "0", "--database-url", url_of(database), *policy, *flags]
     with start(*command, env={"PLANSTRIP_ROOT_PATH": ROOT} | dict(env or {})) as process:
@@ -246,15 +246,15 @@ class Stream:
         return Frame(named.get("event", "message"), named.get("id"), data)
 
     def next(self, event: str | None = None) -> Frame:
-        """The next frame of a kind; without one, the next that is no heartbeat."""
+        """The next frame of a kind; without one, the next that shows something."""
         while True:
             frame = self.frame()
             assert frame is not None, "the stream ended"
-            if frame.event == event or (event is None and frame.event != "heartbeat"):
+            if frame.event == event or (event is None and frame.event not in ("heartbeat", "behind")):
                 return frame
 
     def wait(self, seconds: float) -> Frame | None:
-        """The next frame that is no heartbeat, or None when none comes within `seconds`."""
+        """The next frame that shows something, or None when none comes within `seconds`."""
         self.socket.settimeout(seconds)
         try:
             return self.next()

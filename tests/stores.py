@@ -13,7 +13,7 @@ from sqlalchemy import text as sql
 
 from planstrip import projection
 from planstrip.db import open_engine
-from planstrip.eventlog import Append, Appended, Draft, read
+from planstrip.eventlog import Append, Appended, Draft, read, read_stored
 from planstrip.events import TYPES, Entry, Event, TurnWait, Unknown, decode
 from planstrip.intake.check import check_data
 from planstrip.projection import StandingProjector
@@ -65,6 +65,13 @@ def opened(database: Path | str) -> Iterator[Store]:
     finally:
         writer.stop()
         engine.dispose()
+
+
+def events_of(store: Store, session: str) -> list[dict[str, Any]]:
+    """As the API lists them, but for their times."""
+    with store.reading() as connection:
+        found = read_stored(connection, session, 0, 1_000_000)
+    return [{"position": event.position, "type": event.type, "data": json.loads(event.data)} for event in found]
 
 
 def write(text: str, **more: Any) -> Draft:

@@ -54,7 +54,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     **dict.fromkeys(BASE, BASE),
     "events": set(),
     "paths": set(),
-    "tables": set(),
+    "tables": {"events"},
     "upsert": set(),
     "lately": set(),
     "marks": {"tables"},

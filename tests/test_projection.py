@@ -31,7 +31,6 @@ from planstrip.plan.rows import fold as fold_rows
 from planstrip.plan.view import View, advance, stand
 from planstrip.projection import CHECKPOINT_EVERY, WINDOW_ROWS
 from planstrip.tables import checkpoints, sessions
-from tests.databases import POSTGRESQL
 from tests.logs import events, logs
 from tests.running import Panel, running, todos
 from tests.stores import Store, draft_of, event, opened, turn, write
@@ -244,32 +243,6 @@ def test_a_panel_on_a_database_of_the_old_fold_shows_the_plan_everywhere(
         with panel.stream("/api/sessions/t/stream") as stream:
             assert len(json.loads(stream.next().data)["todos"]) == 12
     assert len([record for record in caplog.records if "version 2" in record.message]) == 1
-
-
-@pytest.mark.parametrize("value", ["", "{", "[]", "null", '{"position": 6, "plan": 7}', "\x00"])
-def test_a_corrupt_checkpoint_is_dropped(
-    store: Store, value: str, caplog: pytest.LogCaptureFixture, store_kind: str
-) -> None:
-    if store_kind == POSTGRESQL and "\0" in value:
-        pytest.skip("PostgreSQL keeps no such text")
-    interrupted_log(store)
-    old_checkpoint(store, projection.VERSION)
-    store.execute("UPDATE checkpoints SET value = :value", value=value)
-    with caplog.at_level(logging.WARNING):
-        assert store.plan("s") == [f"step{number}" for number in range(12)]
-    store.append("s", write("z=i"))
-    assert store.plan("s") == ["z"]
-
-
-def test_a_checkpoint_beyond_its_log_is_dropped(store: Store) -> None:
-    interrupted_log(store)
-    store.execute("DELETE FROM events WHERE position > 3")
-    store.execute("DELETE FROM checkpoints")
-    with store.engine.begin() as connection:
-        projection.rebuild(connection, "s")
-    assert store.plan("s") == [f"step{number}" for number in range(12)]
-    with store.reading() as connection:
-        assert projection.current(connection, "s").position == 3
 
 
 def test_a_long_log_is_read_from_its_checkpoint(store: Store) -> None:

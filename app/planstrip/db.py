@@ -15,12 +15,12 @@ from sqlalchemy.pool import NullPool
 from planstrip import postgresql
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
-from planstrip.postgresql import Notice, is_lost, is_passing, is_stores, listening
+from planstrip.postgresql import Notice, is_held, is_lost, is_passing, is_readonly, is_stores, listening
 from planstrip.tables import SCHEMA_HEAD
 
 if TYPE_CHECKING:
     from alembic.config import Config
-__all__ = ["Notice", "is_lost", "is_passing", "is_stores", "listening"]
+__all__ = ["Notice", "is_held", "is_lost", "is_passing", "is_stores", "listening"]
 
 BUSY_TIMEOUT_MS: Final = 5_000
 HEALTH_TIMEOUT_MS: Final = 1_000
@@ -113,6 +113,12 @@ def hold(connection: Connection, sessions: Iterable[str]) -> None:
     """Let nobody else append to these sessions until the transaction ends. A SQLite writer is alone anyway."""
     if connection.dialect.name == "postgresql":
         postgresql.lock(connection, sessions)
+
+
+def renew(engine: Engine, error: exc.DBAPIError) -> None:
+    """Let nobody be handed a connection that is as the one which failed."""
+    if is_readonly(error):
+        engine.dispose()
 
 
 def stay(connection: Connection) -> None:

@@ -217,7 +217,10 @@ def decode(type_: str, data: str) -> Event:
         return Unknown(type_)
     try:
         parsed, end = _DECODER.raw_decode(data)  # as json.loads, without its looking for white space around
-        return reader(parsed if end == len(data) else json.loads(data))
+        parsed = parsed if end == len(data) else json.loads(data)
+        if "\\ud" in data or "\\uD" in data:
+            encode(parsed)  # half of a pair is no character: nothing that holds it could be sent or stored again
+        return reader(parsed)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return Unknown(type_)
 

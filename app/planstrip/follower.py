@@ -26,14 +26,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Follower:
-    """`on_growth` is called in the follower's thread with the new heads. SQLite is polled while `is_watched` is set;
-    PostgreSQL tells on one connection, and `own` is the writer's backend there, whose commits need no telling.
+    """`on_growth` is called in the follower's thread with the new heads, `on_failure` when following begins to fail.
+    SQLite is polled while `is_watched` is set; PostgreSQL tells on one connection, and `own` is the writer's backend
+    there, whose commits need no telling.
     """
 
     engine: Engine
     is_watched: threading.Event
     on_growth: Callable[[Mapping[str, int]], None]
     own: Callable[[], int | None] = lambda: None
+    on_failure: Callable[[], None] = lambda: None
     _stopped: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _version: int | None = None
@@ -58,13 +60,16 @@ class Follower:
                 follow()
             except (SQLAlchemyError, Unavailable) as error:
                 if not self._is_failing:  # told once: it may last
+                    self.on_failure()
                     log.warning("following the log failed, trying again: %s", logged(error))
                 self._is_failing = True
                 self._stopped.wait(RETRY_S)
 
     def _poll(self) -> None:
         with without_transaction(self.engine).connect() as connection:
-            self._seen = deque([_newest(connection)])
+            self._seen = self._seen or deque([_newest(connection)])
+            self._version = None  # each connection counts for itself
+            self._is_failing = False
             while not self._stopped.is_set():
                 self.is_watched.wait()
                 version = data_version(connection)

@@ -83,7 +83,7 @@ def _lifespan(parts: Parts) -> Any:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         hub = parts.hub
         hub.bind(asyncio.get_running_loop())
-        follower = Follower(parts.engine, hub.is_watched, hub.wake, lambda: parts.writer.backend)
+        follower = Follower(parts.engine, hub.is_watched, hub.wake, lambda: parts.writer.backend, hub.doubt)
         parts.writer.start()
         follower.start()
         loading = asyncio.create_task(asyncio.to_thread(metrics.load))

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -36,7 +37,9 @@ SELECT set_config('synchronous_commit', replace(current_setting('synchronous_com
        set_config('jit', 'off', false)
 """  # compiling takes longer than any statement of ours
 
+HELD: Final = "55P03"  # a lock did not come free in time
 PASSING: Final = frozenset({"40001", "40P01", "23505"})  # serialization, deadlock, a position that was just taken
+UNREADY: Final = frozenset({"42P01", "25006"})  # there is no table, or it is a standby that is not promoted yet
 GONE: Final = ("08", "57P", "25P03")  # how the codes begin of a connection that was lost or cut
 
 
@@ -80,7 +83,8 @@ def _lock_key(name: str) -> int:
 
 
 def announce(connection: Connection, heads: Mapping[str, int]) -> str:
-    """Tell every listener where the sessions stand, once this transaction has committed; returns its id."""
+    """Tell every listener where the sessions stand, once this transaction has committed; returns its id, which no other
+    transaction has, on this server or on one that takes its place."""
     told = [f"{position} {session}" for session, position in heads.items()]
     transaction, _ = connection.execute(_ANNOUNCE, {"channel": CHANNEL, "told": told}).one()
     return str(transaction)
@@ -138,7 +142,7 @@ def backend(connection: Connection) -> int:
 
 def is_passing(error: exc.DBAPIError) -> bool:
     """Whether the same transaction may succeed if it is tried again at once."""
-    return is_lost(error) or getattr(error.orig, "sqlstate", "") in PASSING
+    return is_lost(error) or is_readonly(error) or getattr(error.orig, "sqlstate", "") in PASSING
 
 
 def is_lost(error: exc.DBAPIError) -> bool:
@@ -149,10 +153,21 @@ def is_lost(error: exc.DBAPIError) -> bool:
     return error.connection_invalidated or (is_drivers and is_gone)
 
 
+def is_held(error: exc.DBAPIError) -> bool:
+    """Whether somebody else held the store for longer than anybody waits: each that tries again waits as long."""
+    busy = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return busy or getattr(error.orig, "sqlstate", "") == HELD
+
+
+def is_readonly(error: exc.DBAPIError) -> bool:
+    """Whether SQLite opened the file when it could not be written: such a connection never will write."""
+    return bool(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY)
+
+
 def is_stores(error: exc.DBAPIError) -> bool:
     """Whether it is the store's failure, and no statement's."""
-    no_table = getattr(error.orig, "sqlstate", "") == "42P01"
-    return no_table or isinstance(error, exc.OperationalError) or is_lost(error)
+    is_unready = getattr(error.orig, "sqlstate", "") in UNREADY
+    return is_unready or isinstance(error, exc.OperationalError) or is_lost(error)
 
 
 def advice(error: exc.DBAPIError, said: str) -> str:
@@ -178,12 +193,18 @@ _LOCK: Final = text(
     "SELECT count(pg_advisory_xact_lock(key)), set_config('idle_in_transaction_session_timeout', :still, true)"
     " FROM unnest(CAST(:keys AS bigint[])) AS key"
 )
+# The first eight digits of a file of the server's own log are its timeline. After a failover the numbers of
+# transactions that the standby had not heard of are given out again.
+_TIMELINE: Final = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
 _ANNOUNCE: Final = text(
-    "SELECT CAST(pg_current_xact_id() AS text), count(pg_notify(:channel, told))"
+    f"SELECT CAST(pg_current_xact_id() AS text) || '@' || {_TIMELINE}, count(pg_notify(:channel, told))"  # noqa: S608
     " FROM unnest(CAST(:told AS text[])) AS told"
 )
 _OTHERS: Final = text(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND application_name = current_setting('application_name')"
 )
-_STATUS: Final = text("SELECT pg_xact_status(CAST(CAST(:transaction AS text) AS xid8))")
+_STATUS: Final = text(
+    "SELECT CASE WHEN split_part(:transaction, '@', 2) = " + _TIMELINE + " THEN"
+    " pg_xact_status(CAST(split_part(:transaction, '@', 1) AS xid8)) END"
+)

@@ -101,7 +101,7 @@ class StandingProjector:
         if found is None:
             checkpoint = _checkpoint(connection, session)
             found = self._standing[session] = _from(connection, session, checkpoint)
-            self._saved[session] = checkpoint.position
+            self._saved[session] = min(checkpoint.position, found.position)
         self._standing.move_to_end(session)
         return found
 
@@ -237,7 +237,11 @@ def outdated(connection: Connection, limit: int) -> list[str]:
 
 
 def _from(connection: Connection, session: str, checkpoint: Standing) -> Standing:
-    return _at_head(connection, session, stand(read(connection, session, checkpoint.position), checkpoint))
+    standing = _at_head(connection, session, stand(read(connection, session, checkpoint.position), checkpoint))
+    if standing.position >= checkpoint.position:
+        return standing
+    _warn(f"session {session!r}: checkpoint of {checkpoint.position}, beyond the log, dropped, folding again")
+    return _from(connection, session, Standing())
 
 
 def _at_head(connection: Connection, session: str, standing: Standing) -> Standing:
@@ -266,7 +270,10 @@ def _checkpoint(connection: Connection, session: str) -> Standing:
         return Standing()
     is_its = standing.position == row.position
     metrics.checkpoint_read("hit" if is_its else "corrupt")
-    return standing if is_its else Standing()
+    if not is_its:
+        _warn(f"session {session!r}: checkpoint of another position dropped, folding again")
+        return Standing()
+    return standing
 
 
 @lru_cache(maxsize=CACHED_SESSIONS)

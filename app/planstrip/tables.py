@@ -1,6 +1,6 @@
 """The tables. The event log is only added to; all else can be dropped and rebuilt, but for the view tokens."""
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -16,6 +16,9 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.types import TypeEngine
+
+from planstrip.events import MAX_TIME_MS
 
 SCHEMA_HEAD: Final = "20261201_turns"  # the newest revision in alembic/versions; Alembic is too slow to ask at start
 
@@ -50,6 +53,21 @@ class ShortWords(Words):
     cache_ok = True
 
 
+class Moment(TypeDecorator[int]):
+    """Milliseconds since the epoch. What lies in the store and is no such number is read as the nearest that is one."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(_BIG.dialect_impl(dialect))
+
+    def process_result_value(self, value: object, _dialect: Dialect) -> int | None:
+        if value.__class__ is not int:
+            return None if value is None else 0
+        return value if 0 <= value <= MAX_TIME_MS else min(max(value, 0), MAX_TIME_MS)
+
+
 # In PostgreSQL ordered by code point, as SQLite does it: ranges of keys need that.
 _TEXT: Final = Text().with_variant(Words(collation="C"), "postgresql")
 _ID: Final = String(200).with_variant(ShortWords(200, collation="C"), "postgresql")
@@ -64,7 +82,7 @@ sessions = Table(
     Column("cwd", _TEXT),
     Column("parent", _TEXT),
     Column("position", _BIG, nullable=False),
-    Column("updated_at", _BIG, nullable=False),
+    Column("updated_at", Moment, nullable=False),
     Column("completed", Integer, nullable=False),
     Column("in_progress", Integer, nullable=False),
     Column("pending", Integer, nullable=False),
@@ -94,7 +112,7 @@ events = Table(
     Column("session", _ID, nullable=False),
     Column("position", _BIG, nullable=False),
     Column("type", _TEXT, nullable=False),
-    Column("time", _BIG, nullable=False),
+    Column("time", Moment, nullable=False),
     Column("key", _TEXT),
     Column("data", Text, nullable=False),
     UniqueConstraint("session", "position"),

@@ -148,6 +148,7 @@ class Writer:
                 return doubt.outcomes, doubt.heads
         except DBAPIError as error:
             self._disconnect()
+            db.renew(self.engine, error)
             if not db.is_passing(error):
                 raise
         return self._commit(requests)
@@ -203,14 +204,12 @@ class Writer:
         """Ask until the server is back. Raises Unavailable where it cannot be known."""
         end = time.monotonic() + DOUBT_S
         while time.monotonic() < end:
-            try:
+            with contextlib.suppress(SQLAlchemyError):
                 found = db.has_committed(self.engine, doubt.transaction)
-            except SQLAlchemyError:
-                time.sleep(0.1)
-                continue
-            if found is not None:
+                if found is None:
+                    break
                 return found
-            break
+            time.sleep(0.1)
         raise Unavailable(IN_DOUBT) from doubt
 
     def _disconnect(self) -> None:
@@ -235,7 +234,9 @@ class _InDoubtError(Exception):
 
 def _is_stores(error: Exception) -> bool:
     """Whether it is no request's fault, and would meet each of them alone."""
-    return isinstance(error, Unavailable) or (isinstance(error, DBAPIError) and db.is_lost(error))
+    return isinstance(error, Unavailable) or (
+        isinstance(error, DBAPIError) and (db.is_lost(error) or db.is_held(error))
+    )
 
 
 def _said(error: Exception) -> Exception:

@@ -12,7 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const isHeardUnseen = () => htmx.config.sse.pauseOnBackground === false; // else htmx lets go of a hidden page's stream
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
-  region.addEventListener("htmx:sse:after:message", (event) => hear(event.detail.message));
+  region.addEventListener("htmx:sse:after:message", ({ detail }) => (detail.message.event === "behind" ? lose() : hear(detail.message)));
   region.addEventListener("htmx:sse:error", lose);
   region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
   region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());

@@ -351,7 +351,7 @@ def test_another_process_may_write_the_child(panel: Panel, database: Path) -> No
 def test_a_parent_that_is_named_late_is_found_at_the_next_heartbeat(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planstrip.web.live.HEARTBEAT_S", 0.2)
+    monkeypatch.setattr("planstrip.web.channels.HEARTBEAT_S", 0.2)
     with running(database) as panel:
         panel.append("boss", {"type": "session/title", "data": {"title": "Boss"}})
         with panel.stream("/sessions/boss/stream?after=1&lang=en") as stream:

@@ -313,7 +313,7 @@ def last_time(panel: Panel) -> int:
 
 def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """R075, R083."""
-    monkeypatch.setattr("planstrip.web.live.HEARTBEAT_S", 0.1)
+    monkeypatch.setattr("planstrip.web.channels.HEARTBEAT_S", 0.1)
     with running(database) as panel:
         panel.write("a", todos("a=i"))
         with panel.stream("/sessions/a/stream") as stream, panel.stream("/api/sessions/a/stream") as plan:
@@ -328,10 +328,10 @@ def test_a_quiet_stream_says_that_it_lives(database: Path, monkeypatch: pytest.M
 
 def test_heartbeats_come_every_fifteen_seconds() -> None:
     """R079, R083."""
-    from planstrip.web import live
+    from planstrip.web import channels
 
-    assert live.HEARTBEAT_S == 15
-    assert live.FRAME_INTERVAL_S >= 0.1
+    assert channels.HEARTBEAT_S == 15
+    assert channels.FRAME_INTERVAL_S >= 0.1
 
 
 # Who is slow or gone

@@ -7,7 +7,7 @@ from typing import Final
 
 from planstrip.doctor.findings import FORWARDED, Finding, note, ok, wrong
 from planstrip.doctor.wire import Frame, Stream, Target, listening, offers_h2
-from planstrip.web.live import HEARTBEAT_S
+from planstrip.web.channels import HEARTBEAT_S
 from planstrip.web.probe import TICK_S, TICKS
 
 PROBE: Final = "/probe/stream"

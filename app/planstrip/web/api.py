@@ -15,8 +15,10 @@ from planstrip import projection
 from planstrip.errors import NotFound, Said
 from planstrip.errors import msgid as _
 from planstrip.eventlog import read_stored
+from planstrip.events import encode
 from planstrip.intake.check import check_session_id
 from planstrip.intake.rest import viewer_act, viewer_dismiss
+from planstrip.masks import Masks
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.fold import Plan
 from planstrip.plan.outline import State
@@ -59,7 +61,7 @@ def get_events(
         require_session(connection, session)
         stored = read_stored(connection, session, after, limit + 1)
     found = [
-        {"position": event.position, "type": event.type, "time": event.time, "data": masks.data(_data(event.data))}
+        {"position": event.position, "type": event.type, "time": event.time, **_data(event.data, masks)}
         for event in stored[:limit]
     ]
     return JSONResponse({"events": found, "next": stored[limit - 1].position if len(stored) > limit else None})
@@ -163,8 +165,11 @@ def _listed(session: Listed) -> dict[str, object]:
     return shown
 
 
-def _data(text: str) -> Any:
+def _data(text: str, masks: Masks) -> dict[str, Any]:
+    """A stored row that does not read must not hide its neighbours."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return None  # a stored row that no longer reads must not hide its neighbours
+        data = json.loads(text)
+        encode(data)
+    except (ValueError, RecursionError) as error:
+        return {"data": None, "problem": f"does not read: {error!s:.200}"}
+    return {"data": masks.data(data)}

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from planstrip.parts import Parts
 from planstrip.web.board import Board, Query, read_board
 from planstrip.web.board_contexts import BoardList
+from planstrip.web.channels import Base, Topic
 from planstrip.web.contexts import Partial
-from planstrip.web.live import Base, Topic
 from planstrip.web.render import Renderer
 from planstrip.web.sse import sse
 

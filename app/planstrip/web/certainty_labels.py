@@ -22,7 +22,8 @@ RUNNING: Final[tuple[State, ...]] = ("working", "quiet")
 
 def caution_at(standing: Standing, now: int) -> Caution:
     """Hours count only while the agent may be at work: one that waits or has ended leaves no plan behind."""
-    return standing.freshness.caution_after(now - standing.written_at if is_ageing(standing) else 0)
+    known = max(now, standing.updated_at)  # a clock that was put back makes no plan younger than what came after it
+    return standing.freshness.caution_after(known - standing.written_at if is_ageing(standing) else 0)
 
 
 def is_ageing(standing: Standing) -> bool:

@@ -9,11 +9,11 @@ from planstrip.plan.children import Family
 from planstrip.plan.rows import Row
 from planstrip.plan.view import Standing, View
 from planstrip.web import labels, strip_labels
+from planstrip.web.channels import Base, Kind
 from planstrip.web.contexts import Head, Partial
 from planstrip.web.embed_contexts import Framed
 from planstrip.web.languages import translations
 from planstrip.web.links import session_url
-from planstrip.web.live import Base, Kind
 from planstrip.web.sse import sse
 from planstrip.web.strip_contexts import Strip
 

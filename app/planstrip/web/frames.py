@@ -9,10 +9,10 @@ from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import Standing, View
 from planstrip.web import drawing, hints, kinship, labels, strip_labels
+from planstrip.web.channels import Base
 from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
 from planstrip.web.links import older_url
-from planstrip.web.live import Base
 from planstrip.web.past_labels import plan_list
 from planstrip.web.readers import OWNER, Reader
 from planstrip.web.render import NO_FAMILY, Renderer

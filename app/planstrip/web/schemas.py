@@ -141,6 +141,7 @@ class EventAnswer(BaseModel):
     type: str
     time: int
     data: Any
+    problem: str | None = Field(default=None, description="Why `data` is null: what is stored does not read.")
 
 
 class EventsAnswer(BaseModel):

@@ -18,8 +18,8 @@ from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web.api import SessionId, plan_json
+from planstrip.web.channels import Base, Kind
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.live import Base, Kind
 from planstrip.web.merged import merged
 from planstrip.web.places import page_of
 from planstrip.web.readers import reader_of
