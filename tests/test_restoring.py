@@ -20,7 +20,7 @@ from tests.databases import SUFFIX, release, url_of
 from tests.running import run, running, start
 from tests.stores import opened, write
 
-RUNS = int(os.environ.get("PLANSTRIP_KILLS", "2"))  # more of them for a long run
+RUNS = int(os.environ.get("PLANSTRIP_KILLS", "1"))  # more of them for a long run
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.running import TIMEOUT_S, run, running, serving, start
 from tests.stores import Store, event, opened, write
 
 NOW = 100 * DAY_MS
-RUNS = int(os.environ.get("PLANSTRIP_KILLS", "2"))  # more of them for a long run
+RUNS = int(os.environ.get("PLANSTRIP_KILLS", "1"))  # more of them for a long run
 
 
 def archive(database: Path, folder: Path, keep_days: int = 30) -> dict[str, Moved]:
