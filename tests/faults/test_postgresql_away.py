@@ -69,10 +69,16 @@ def test_postgresql_may_be_restarted_under_load(program: Program, earlier: list[
     """Acknowledged writes are there once, refused ones are not; viewers are told `behind` while it is away, and
     converge within 5 s of its return; frames never go backward."""
     for _ in range(RUNS):
-        with loaded(program.url, 0.01) as load, viewing(program.url, "s0", VIEWERS) as viewers:
+        with (
+            loaded(program.url, 0.01) as load,
+            viewing(program.url, "s0", VIEWERS) as viewers,
+            viewing(program.url, "silent") as silent,
+        ):
             load.wait(some(10, 100))
+            for viewer in silent:
+                viewer.until_told("live")
             with postgres.stopped(number):
-                for viewer in viewers:
+                for viewer in (*viewers, *silent):  # also where no event is due that would wake them
                     viewer.until_told("behind", RECOVERY_S)
                 assert_away(program.url)
                 with viewing(program.url, "s0") as late:
@@ -80,6 +86,8 @@ def test_postgresql_may_be_restarted_under_load(program: Program, earlier: list[
                         viewer.until_told("behind")
                 time.sleep(random.uniform(0, 1))
             writes = settle(program.url, load, viewers)
+            for viewer in silent:
+                viewer.until_told("live", RECOVERY_S)
         for viewer in viewers:
             assert viewer.positions == sorted(viewer.positions)
             assert viewer.connections == 1
