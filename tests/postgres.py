@@ -40,11 +40,12 @@ class Server:
 
     folder: Path
     programs: Path
+    settings: Mapping[str, str]
     made: set[str] = field(default_factory=set)
     _process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
-        given = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        given = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
         command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", f"{self.folder}", *given]
         self._process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **_owner()
@@ -84,10 +85,15 @@ class Server:
 
 @cache
 def server() -> Server:
+    return begun(SETTINGS)
+
+
+def begun(settings: Mapping[str, str]) -> Server:
+    """Another server, until this process ends. A setting that is not given is PostgreSQL's own default."""
     folder = Path(tempfile.mkdtemp(prefix="planstrip-pg-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
-    found = Server(folder, _programs(folder))
+    found = Server(folder, _programs(folder), settings)
     (folder / "data").mkdir(mode=0o700)
     if _owner():
         for path in (folder, folder / "data"):
