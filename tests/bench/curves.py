@@ -39,7 +39,7 @@ class Point:
 
 def measure(scale: Scale) -> Iterator[Line]:
     """Raises LostError."""
-    seconds = scale.pick(10, 1)
+    seconds = scale.pick(8, 1)
     by_viewers = [
         _by_viewers(store, count, seconds) for store in stores.STORES for count in VIEWERS[: scale.pick(4, 2)]
     ]

@@ -24,8 +24,7 @@ GROWTH = [f"{what}, {store}" for store in ("sqlite", "postgresql") for what in (
         ("board", ["board", "board, lag", "board, cost"]),
         ("import", ["import", "import, plans", "import, memory"]),
         ("watch", ["watch, idle", "watch, live"]),
-        ("ingest-pg", ["ingest-pg"]),
-        pytest.param("fanout-pg growth", ["fanout-pg", *GROWTH], marks=[pytest.mark.slow, LONG]),
+        pytest.param("ingest-pg fanout-pg growth", ["ingest-pg", "fanout-pg", *GROWTH], marks=[pytest.mark.slow, LONG]),
     ],
 )
 def test_measure_prints_a_line_for_each_of_its_figures(measure: str, names: list[str]) -> None:
