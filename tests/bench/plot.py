@@ -20,13 +20,16 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
 </style>"""
 
 
+Points = Sequence[tuple[float, float]]
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`lines`: by name, points of x and y. A name that ends with `p50` is drawn dashed."""
+    """`lines`: by name, points of x and y, and of a second, dashed line that has no name of its own."""
 
     title: str
     x_name: str
-    lines: Mapping[str, Sequence[tuple[float, float]]]
+    lines: Mapping[str, Sequence[Points]]
 
 
 def svg(charts: Sequence[Chart], columns: int = 2) -> str:
@@ -40,8 +43,8 @@ def svg(charts: Sequence[Chart], columns: int = 2) -> str:
 
 
 def _chart(chart: Chart) -> str:
-    xs = sorted({x for points in chart.lines.values() for x, _ in points})
-    top = _round_up(max(y for points in chart.lines.values() for _, y in points))
+    points = [point for lines in chart.lines.values() for line in lines for point in line]
+    xs, top = sorted({x for x, _ in points}), _round_up(max(y for _, y in points))
     parts = [f'<text class="title" x="{LEFT}" y="16">{escape(chart.title)}</text>']
     for tick in range(TICKS + 1):
         y = _y(top * tick / TICKS, top)
@@ -52,15 +55,18 @@ def _chart(chart: Chart) -> str:
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(chart.x_name)}</text>')
     at = LEFT
-    for number, (name, points) in enumerate(chart.lines.items()):
-        kind = "ab"[number * 2 // max(2, len(chart.lines))]
-        path = "L".join(f"{_x(x, xs):.1f} {_y(y, top):.1f}" for x, y in points)
-        dash = " dash" if name.endswith("p50") else ""
-        parts.append(f'<path class="line {kind}{dash}" d="M{path}"/>')
-        parts += [f'<circle class="dot {kind}" cx="{_x(x, xs):.1f}" cy="{_y(y, top):.1f}" r="3"/>' for x, y in points]
-        parts.append(f'<text class="name {kind}" x="{at}" y="34">{escape(name)}{" (dashed)" if dash else ""}</text>')
-        at += 7 * len(name) + (70 if dash else 14)
+    for kind, (name, lines) in zip("ab", chart.lines.items(), strict=False):
+        for dash, line in zip(("", " dash"), lines, strict=False):
+            parts += _line(kind, dash, [(_x(x, xs), _y(y, top)) for x, y in line])
+        parts.append(f'<text class="name {kind}" x="{at}" y="34">{escape(name)}</text>')
+        at += 7 * len(name) + 14
     return "\n".join(parts)
+
+
+def _line(kind: str, dash: str, points: Points) -> list[str]:
+    path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    dots = [f'<circle class="dot {kind}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points]
+    return [f'<path class="line {kind}{dash}" d="M{path}"/>', *dots]
 
 
 def _x(x: float, xs: Sequence[float]) -> float:
