@@ -36,16 +36,16 @@ SETTINGS: Final = {
 
 @dataclass(slots=True)
 class Server:
-    """Its files and its socket lie in `folder`; `settings` are those that it has beside the others."""
+    """Its files and its socket lie in `folder`; a setting that `settings` does not give is PostgreSQL's own default."""
 
     folder: Path
     programs: Path
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
     made: set[str] = field(default_factory=set)
     _process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
-        given = [part for name, value in {**SETTINGS, **self.settings}.items() for part in ("-c", f"{name}={value}")]
+        given = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
         command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", f"{self.folder}", *given]
         self._process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **_owner()
@@ -86,10 +86,15 @@ class Server:
 
 @cache
 def server() -> Server:
+    return begun(SETTINGS)
+
+
+def begun(settings: Mapping[str, str]) -> Server:
+    """Another server, until this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="planstrip-pg-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
-    found = Server(folder, _programs(folder))
+    found = Server(folder, _programs(folder), settings)
     initialise(found)
     found.start()
     atexit.register(found.stop, signal.SIGQUIT)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +13,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from planstrip.workers import SPREADS
 from tests.databases import SUFFIX, release, url_of
 from tests.figures import figures_in, grown
 from tests.running import TIMEOUT_S, Program, Stream, run, serving, todos
 
 VIEWERS = 12
+CONNECTIONS = 80
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,10 @@ def workers_of(program: Program) -> list[int]:
     """Their process ids."""
     children = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children").read_text().split()
     return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def _files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def _write(program: Program, session: str, text: str) -> int:
@@ -150,3 +157,22 @@ def test_workers_do_not_outlive_the_process_that_has_them(database: Path) -> Non
         while any(Path(f"/proc/{pid}").exists() for pid in pids):
             assert time.monotonic() < end
             time.sleep(0.05)
+
+
+@pytest.mark.skipif(not SPREADS, reason="the system does not spread connections over sockets")
+def test_connections_are_spread_over_the_workers(program: Program) -> None:
+    """All at once: from one common queue the first to wake would take them."""
+    workers = workers_of(program)
+    before = [_files(pid) for pid in workers]
+    port = int(program.url.rpartition(":")[2])
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), TIMEOUT_S))
+        end = time.monotonic() + TIMEOUT_S
+        while True:
+            shares = [_files(pid) - was for pid, was in zip(workers, before, strict=True)]
+            if sum(shares) >= CONNECTIONS or time.monotonic() > end:
+                break
+            time.sleep(0.05)
+    assert sum(shares) >= CONNECTIONS
+    assert min(shares) > CONNECTIONS / 10

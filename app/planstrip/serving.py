@@ -103,11 +103,11 @@ def run_server(settings: Settings, *, open_browser: bool = False, is_watching: b
 
 def _run_several(settings: Settings, *, open_browser: bool, is_watching: bool) -> int:
     """What is there once, the spool's courier and the transcripts' reader, is in the process that the workers have."""
-    from planstrip.workers import check_store, run_workers
+    from planstrip.workers import check_store, run_workers, spread
     from planstrip.writing import writing
 
     check_store(settings)
-    listener, ending = _listening(settings, open_browser=open_browser), threading.Event()
+    listener, ending = spread(_listening(settings, open_browser=open_browser)), threading.Event()
     set_up_logs(settings)
     with ExitStack() as beside:
         beside.enter_context(metrics.shared())

@@ -1,6 +1,5 @@
 """board: the first page and a change's way to a viewer, with 10,000 sessions of which 200 are live, against 100."""
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,7 +25,6 @@ LIMIT_MS = 100.0
 SMALL, LIVE = 100, 200
 PAUSE_S = 0.2  # longer than the frame interval: what is measured is a frame, not the wait for the next
 DAY_MS = 86_400_000
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +52,6 @@ class Side:
         self.stream.frame()
         return (time.perf_counter() - began) * 1_000
 
-    def cpu_s(self) -> float:
-        fields = Path(f"/proc/{self.server.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-
 
 def measure(scale: Scale) -> Iterator[Line]:
     large, opens, changes = scale.pick(10_000, 300), scale.pick(25, 2), scale.pick(25, 2)
@@ -67,11 +61,11 @@ def measure(scale: Scale) -> Iterator[Line]:
         for _ in range(scale.rounds):
             opened = [(big.page(), small.page()) for _ in range(opens)]
             pages.append(Pair(median(ours for ours, _ in opened), median(bare for _, bare in opened)))
-            before = big.cpu_s(), small.cpu_s()
+            before = big.server.cpu_s(), small.server.cpu_s()
             moved = [(big.change(step), small.change(step)) for step in range(changes)]
             lags.append(Pair(median(ours for ours, _ in moved), LIMIT_MS))
-            used = big.cpu_s() - before[0], small.cpu_s() - before[1]
-            costs.append(Pair(*(max(one, 1 / TICKS_PER_S) * 1_000 / changes for one in used)))
+            used = big.server.cpu_s() - before[0], small.server.cpu_s() - before[1]
+            costs.append(Pair(*(max(one, 1 / servers.TICKS_PER_S) * 1_000 / changes for one in used)))
     note = f"{large:,} sessions, {min(LIVE, large)} of them live, against {SMALL}"
     yield Line("board", pages, "ms", PAGE_TARGET, digits=2, note=f"{note}, median of {opens} opens a round")
     yield Line(

@@ -30,8 +30,8 @@ def measure(scale: Scale) -> Iterator[Line]:
         pairs = []
         acknowledged = 0
         for _ in range(scale.rounds):
-            own, count = _load(ours.port, window_s)
-            other, _ = _load(bare.port, window_s)
+            own, count = load(ours.port, window_s)
+            other, _ = load(bare.port, window_s)
             acknowledged += count
             pairs.append(Pair(own, other))
         _check_stored(ours.port, acknowledged)
@@ -40,9 +40,9 @@ def measure(scale: Scale) -> Iterator[Line]:
     yield Line("ingest", pairs, "/s", TARGET, is_least=True, digits=0, note=note)
 
 
-def _load(port: int, window_s: float) -> tuple[float, int]:
+def load(port: int, window_s: float, connections: int = CONNECTIONS) -> tuple[float, int]:
     """Acknowledged writes per second in the window, and all of them; the driver is a process of its own."""
-    command = [sys.executable, "-m", "tests.bench.ingest_load", str(port), str(CONNECTIONS), str(window_s)]
+    command = [sys.executable, "-m", "tests.bench.ingest_load", str(port), str(connections), str(window_s)]
     done = subprocess.run(command, cwd=servers.ROOT, stdout=subprocess.PIPE, check=True, timeout=60)
     answer = json.loads(done.stdout)
     return float(answer["per_second"]), int(answer["total"])

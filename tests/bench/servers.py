@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 START_TIMEOUT_S = 30.0
 POLL_S = 0.001
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class NotStarted(RuntimeError):
@@ -32,16 +33,40 @@ class Server:
     started_s: float
 
     def rss_mib(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-        return int(line.split()[1]) / 1024
+        """Of all its processes together; what they share counts for each."""
+        return sum(_rss_kib(pid) for pid in self.pids()) / 1024
+
+    def open_files(self) -> int:
+        return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in self.pids())
+
+    def cpu_s(self) -> float:
+        return sum(_cpu_ticks(pid) for pid in self.pids()) / TICKS_PER_S
+
+    def pids(self) -> list[int]:
+        """Its own process first, then those that it began: workers and what Python keeps beside them."""
+        own = self.process.pid
+        return [own, *map(int, Path(f"/proc/{own}/task/{own}/children").read_text().split())]
+
+
+def _rss_kib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1])
+
+
+def _cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 @contextmanager
-def planstrip(database: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """`planstrip serve` on a SQLite file, which it makes if there is none. `environment`: beside this process's."""
+def planstrip(database: Path | str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """`planstrip serve` on a SQLite file, which it makes if there is none, or on a database's address.
+
+    `environment`: beside this process's.
+    """
+    url = database if isinstance(database, str) else f"sqlite:///{database}"
     command = [str(BIN / "planstrip"), "serve", "--allow-parallel-in-progress", *options]
-    with _running([*command, "--database-url", f"sqlite:///{database}"], environment) as server:
+    with _running([*command, "--database-url", url], environment) as server:
         yield server
 
 
