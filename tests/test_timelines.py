@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planstrip import past, projection, timelines
 from planstrip.events import Event, TodoWrite, ToolCall, TurnWait, Unknown, decode
 from planstrip.lately import Lately
-from planstrip.plan.timeline import timeline
+from planstrip.plan.timeline import Timeline, timeline
 from tests.logs import events
 from tests.stores import Store, draft_of, event, opened, turn, write
 
@@ -56,11 +56,58 @@ def test_a_wait_is_found_by_what_ended_it(store: Store) -> None:
 
 def test_only_the_newest_writes_of_a_long_plan_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timelines, "MAX_SETTERS", 3)
+    monkeypatch.setattr(timelines, "STEP", 1)
     store.append("a", turn())
     for number in range(5):
         store.append("a", write(f"t{number}=i"))
     with store.reading() as connection:
-        assert [lane.content for lane in projection.view(connection, "a").timeline.lanes] == ["t2", "t3", "t4"]
+        found = projection.view(connection, "a").timeline
+    assert [lane.content for lane in found.lanes] == ["t2", "t3", "t4"]
+    assert [found.newest_writes, *map(found.is_cut, found.lanes)] == [3, True, False, False]
+
+
+def test_a_plan_that_began_within_the_writes_that_are_read_is_whole(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timelines, "MAX_SETTERS", 3)
+    monkeypatch.setattr(timelines, "STEP", 1)
+    for spec in ("a=i", "a=c", "", "b=i"):
+        store.append("a", write(spec))
+    with store.reading() as connection:
+        found = projection.view(connection, "a").timeline
+    assert ([lane.content for lane in found.lanes], found.newest_writes) == (["b"], 0)
+
+
+def test_110_writes_two_minutes_apart_are_all_counted(store: Store) -> None:
+    """`clock` counts up by a second a commit."""
+    store.append("a", turn())
+    for number in range(110):
+        store.append("a", write(f"Alpha=i t{number}=p"))
+    with store.reading() as connection:
+        found = projection.view(connection, "a").timeline
+    assert (found.lanes[0].worked_ms, found.busy_ms, found.newest_writes) == (109_000, 109_000, 0)
+
+
+@quick
+@arbitrary(st.lists(events, max_size=30), st.integers(1, 4), st.integers(1, 3))
+def test_what_is_carried_on_is_what_a_fresh_read_finds(
+    store: Store, monkeypatch: pytest.MonkeyPatch, given: list[Event], writes: int, step: int
+) -> None:
+    session, fresh = f"log-{next(_numbers)}", list[Timeline]()
+    monkeypatch.setattr(timelines, "MAX_SETTERS", writes + step)
+    monkeypatch.setattr(timelines, "STEP", step)
+    carried = list[Timeline]()
+    for one in given:
+        store.append(session, draft_of(one))
+        with store.reading() as connection:
+            carried.append(projection.view(connection, session).timeline)
+    monkeypatch.setattr(timelines, "_FOLDED", Lately(0))
+    monkeypatch.setattr(timelines, "_LATELY", Lately(0))
+    for position in range(len(given)):
+        with store.reading() as connection:
+            fresh.append(past.view_at(connection, session, position + 1).timeline)
+    monkeypatch.undo()
+    assert carried == fresh
 
 
 def test_long_lists_are_read_up_to_a_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

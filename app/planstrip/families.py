@@ -5,6 +5,7 @@ on without needs nobody.
 """
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -60,6 +61,22 @@ def above(connection: Connection, now: int) -> Above:
         _ancestors(connection, {row.parent for row in rows if row.condition == "waiting"}),
         _ancestors(connection, {row.parent for row in rows if row.condition == "running"}),
     )
+
+
+def waiting_below(connection: Connection) -> Counter[str]:
+    """For each session how many agents below it wait for a person: the cost is that of those that wait."""
+    found, seen = Counter[str](), dict[str, set[str]]()
+    climbing = {row.id: row.parent for row in connection.execute(_WAITING)}
+    for _ in range(MAX_DEPTH):
+        if not climbing:
+            break
+        for agent, ancestor in climbing.items():
+            seen.setdefault(agent, {agent}).add(ancestor)
+            found[ancestor] += 1
+        parents = parents_of(connection, sorted(set(climbing.values())))
+        further = {agent: parents[ancestor] for agent, ancestor in climbing.items()}
+        climbing = {agent: up for agent, up in further.items() if up is not None and up not in seen[agent]}
+    return found
 
 
 def is_past(state: State, heard_at: int, turn_since: int, parent_updated_at: int) -> bool:
@@ -146,6 +163,12 @@ _PARENTS: Final = select(sessions.c.id, sessions.c.parent).where(
 )
 _RUNNING: Final = select(sessions.c.id, sessions.c.parent, sessions.c.updated_at).where(
     sessions.c.parent.in_(bindparam("ids", expanding=True)), sessions.c.condition == "running"
+)
+_WAITING: Final = (
+    select(sessions.c.id, sessions.c.parent)
+    .where(sessions.c.parent.is_not(None), sessions.c.parent != sessions.c.id)
+    .where(sessions.c.condition == "waiting", not_(past()))
+    .limit(MAX_SIGNS)
 )
 _NEEDS: Final = (
     select(sessions.c.parent, sessions.c.condition)

@@ -26,6 +26,15 @@ class Lately(Generic[K, V]):
             self._kept.move_to_end(key)
             return found[0]
 
+    def take(self, key: K) -> V | None:
+        """As `get`, and it is the caller's alone from then on."""
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is None:
+                return None
+            self._size -= found[1]
+            return found[0]
+
     def put(self, key: K, value: V, size: int) -> None:
         with self._lock:
             if key in self._kept:

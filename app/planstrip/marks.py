@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from sqlalchemy import Connection, Executable, bindparam, select, text, union_all
+from sqlalchemy import Connection, Executable, bindparam, func, select, text, union_all
 
 from planstrip.tables import MARKED, events
 
@@ -30,6 +30,11 @@ def newest(
 def newest_one(connection: Connection, session: str, types: tuple[str, ...], until: int = NEWEST) -> int | None:
     """The position of the newest event up to `until` that is of any of the types."""
     return max(newest(connection, session, types, until), default=None)
+
+
+def number_of(connection: Connection, session: str, types: tuple[str, ...], until: int) -> int:
+    """How many events there are of these types up to `until`: off the index alone."""
+    return connection.execute(_NUMBER, {"session": session, "types": types, "until": until}).scalar_one()
 
 
 def between(connection: Connection, session: str, type_: str, after: int, before: int) -> Sequence[int]:
@@ -61,3 +66,6 @@ BETWEEN: Final = _MARKED.where(
     events.c.position > bindparam("after"),
     events.c.position < bindparam("before"),
 ).order_by(events.c.position)
+_NUMBER: Final = select(func.count()).where(
+    *IN_SESSION, events.c.type.in_(bindparam("types", expanding=True)), events.c.position <= bindparam("until")
+)

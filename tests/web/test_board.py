@@ -151,6 +151,22 @@ def test_a_session_comes_where_the_neediest_of_its_agents_belongs(panel: Panel) 
     assert read(panel).states == (("waiting", 1), ("interrupted", 1), ("working", 2))
 
 
+def test_a_narrowed_board_tells_who_waits_below_as_the_whole_one_does(panel: Panel) -> None:
+    """Also of who stands in the list itself."""
+    put(panel, "boss", "quiet", title="boss")
+    put(panel, "kid", "working", parent="boss")
+    put(panel, "grandkid", "waiting", parent="kid")
+    put(panel, "other", "waiting", parent="boss")
+    told = 'data-session-state="waiting" data-told="2 agents wait for you"'
+    assert all(told in panel.client.get(path).text for path in ("/", "/?q=boss", "/?agent=codex"))
+    [kid] = [family for family in read(panel, agent="codex").families if family.session.id == "kid"]
+    assert (kid.waiting, kid.children) == (1, ())
+    guest = read_board(panel.parts, Query(Filters(q="boss"), is_held=True))
+    assert [family.waiting for family in guest.families] == [0]
+    put(panel, "loop", "waiting", parent="loop")
+    assert [family.waiting for family in read(panel, q="loop").families] == [0]
+
+
 def test_who_delegates_is_not_silent_while_the_agent_works(panel: Panel) -> None:
     put(panel, "boss", "quiet", 12 * 60_000)
     put(panel, "kid", "working", 11 * 60_000, parent="boss")

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from planstrip.events import Entry
 from planstrip.plan.timeline import Timeline, timeline
-from planstrip.web.drawing import MAX_LANES, Drawing, LaneDrawing, Tick, draw, worked
+from planstrip.web.drawing import MAX_LANES, Drawing, LaneDrawing, Tick, draw
 from planstrip.web.languages import translations
+from planstrip.web.timeline_labels import summary, worked
 from tests.logs import log, logs
 
 MINUTE_MS = 60_000
@@ -83,9 +84,24 @@ def test_the_summary_says_how_parallel_the_work_was() -> None:
     )
     assert drawn([0, 0, 10], "T+ > W[a=i] > T-").summary == "1 task at a time over 10 min of work"
     assert drawn([0, 0], "T+ > W[a=p]").summary == "No time of work yet"
+    hours = drawn([0, 0, 150.5], "T+ > W[a=i] > T-").summary
+    assert hours == "1 task at a time over 2 h 30 min of work"
     chinese = draw(life([0, 0, 10], "T+ > W[a=i,b=i] > T-"), ZH)
     assert chinese is not None
     assert chinese.summary == "工作 10 分，平均同时进行 2 项任务"
+
+
+def test_what_is_told_of_the_newest_writes_only_says_so() -> None:
+    """Also of each task that may have begun before them."""
+    cut = replace(life([0, 0, 5, 10], "T+ > W[a=i] > W[a=i,b=i] > T-"), newest_writes=2)
+    assert summary(cut, EN) == "1.5 tasks at a time over 10 min of work; newest writes only: 2"
+    assert worked(cut, EN) == {"a": "> 10 min", "b": "5 min"}
+    found = draw(cut, EN)
+    assert found is not None
+    assert [lane.told for lane in found.lanes] == [
+        "worked > 10 min, in progress, no turn runs",
+        "worked 5 min, in progress, no turn runs",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,11 +141,11 @@ def test_of_many_tasks_the_active_and_the_newest_are_drawn_in_their_order() -> N
     assert found.is_dense
 
 
-def test_a_short_session_names_seconds_and_one_over_days_its_first_day() -> None:
+def test_a_short_session_names_seconds_and_one_over_days_its_first_and_its_last_day() -> None:
     assert {tick.format for tick in drawn([0, 0, 1], "T+ > W[a=i] > W[a=c]").ticks} == {"second"}
     days = drawn([0, 0, 10, 3_000, 3_010], "T+ > W[a=i] > T- > T+ > W[a=c]")
     first, *_, last = days.ticks
-    assert [(first.format, first.anchor), (last.format, last.anchor)] == [("moment", "start"), ("clock", "end")]
+    assert [(first.format, first.anchor), (last.format, last.anchor)] == [("moment", "start"), ("moment", "end")]
 
 
 def test_a_moment_has_an_axis() -> None:

@@ -86,6 +86,7 @@ def session_page(renderer: Renderer, shown: View, lang: str = "en", *, exists: b
         retired=None,
         timeline=drawing.draw(shown.timeline, tr),
         revisions=renderer.cached_revisions("s", shown.window, lang),
+        older_revisions_url=None,
         plans=PlanList(),
         hint=hints.hint(shown, tr),
         children=kinship.children(shown.family, "/plans", lang, tr),

@@ -1,11 +1,13 @@
 """Server-sent events: first frame at once, coalesced, resumed, shared, ended in time (spec.md §8)."""
 
 import json
+import re
 import signal
 import socket
 import time
 import tracemalloc
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import httpx
@@ -461,3 +463,18 @@ def test_a_stream_is_resumed_after_a_restart(database: Path) -> None:
             frame = stream.next()
             assert int(frame.id or 0) > int(seen.id or 0)
             assert json.loads(frame.data)["todos"] == todos("b=i")
+
+
+def test_a_page_of_more_than_fifty_revisions_leads_to_the_older_ones(shared_panel: Panel) -> None:
+    session = new_session()
+    for number in range(50):
+        shared_panel.write(session, todos(f"t{number}=i"))
+    with shared_panel.stream(f"/sessions/{session}/stream") as stream:
+        assert "Older revisions" not in stream.next().data
+        shared_panel.write(session, todos("t50=i"))
+        [link] = re.findall(r'href="([^"]+)">Older revisions', stream.next().data)
+    page, before = (shared_panel.client.get(path).text for path in (f"/sessions/{session}", unescape(link)))
+    assert link in page
+    oldest = [re.findall(r'id="revision-(\d+)"', text)[0] for text in (page, before)]
+    first = [event["position"] for event in shared_panel.events(session) if event["type"] == "todo/write"][:2]
+    assert oldest == [str(first[1]), str(first[0])]

@@ -63,7 +63,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The life of one plan, `start` to `end`. `busy_ms` is the time in which at least one task was worked on."""
+    """The life of one plan, `start` to `end`. `busy_ms` is the time in which at least one task was worked on.
+
+    `newest_writes` is 0 for the whole life; else it is told from that many writes, the newest, and began before them.
+    """
 
     start: int = 0
     end: int = 0
@@ -71,6 +74,11 @@ class Timeline:
     turns: tuple[Stretch, ...] = ()
     rests: tuple[Stretch, ...] = ()
     busy_ms: int = 0
+    newest_writes: int = 0
+
+    def is_cut(self, lane: Lane) -> bool:
+        """Whether the lane may have begun before what is told, and been worked on for longer."""
+        return self.newest_writes > 0 and lane.spans[0].start == self.start
 
     @property
     def parallelism(self) -> float:
@@ -84,7 +92,7 @@ def timeline(entries: Iterable[Entry], until: int = 0) -> Timeline:
     Of the events that it does not name only the one right before a `turn/start` matters: a turn that tells no end
     ended there. Time never runs backwards: an event that says so counts as of the one before it.
     """
-    builder = _Builder()
+    builder = Builder()
     for entry in entries:
         builder.take(entry)
     return builder.timeline(until)
@@ -115,8 +123,10 @@ class _Track:
         return Lane(self.content, tuple(self.spans), worked_ms, is_listed)
 
 
-@dataclass(slots=True)
-class _Builder:
+@dataclass(slots=True, eq=False)
+class Builder:
+    """Takes the entries of a session in order; what it tells is the same however they were handed on."""
+
     clock: int = 0
     start: int = 0
     end: int = 0

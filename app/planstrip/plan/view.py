@@ -16,6 +16,7 @@ from planstrip.plan.fold import Plan
 from planstrip.plan.freshness import Freshness, Writes
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.plans import Plans
+from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Window
 from planstrip.plan.timeline import Timeline
 from planstrip.plan.todos import Counts
@@ -231,6 +232,13 @@ class View:
         standing = self.standing
         shown = standing.strip_changed, standing.head_changed, standing.timeline_changed
         return max(*shown, self.window.changed)
+
+    @property
+    def revisions_begin(self) -> int | None:
+        """The position of the oldest revision that is shown, where there are older ones; else None."""
+        plans, shown = self.standing.plans, self.window.revisions
+        first = plans.past[0].first if plans.past else plans.first
+        return shown[0].position if len(shown) == MAX_REVISIONS and first < shown[0].position else None
 
     @property
     def heard_at(self) -> int:

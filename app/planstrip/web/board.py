@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, Connection, Select, and_, bindparam, exists, func, not_, or_, select
 
 from planstrip.errors import Invalid
-from planstrip.families import MAX_DEPTH, Above, above, is_past, past, signs_below
+from planstrip.families import MAX_DEPTH, Above, above, is_past, past, signs_below, waiting_below
 from planstrip.masks import Masks
 from planstrip.parts import Parts
 from planstrip.plan.outline import QUIET_AFTER_MS, State
@@ -52,11 +53,19 @@ def query_of(given: Mapping[str, str], reader: Reader = OWNER) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A session with all that it delegated to, at any depth. `sign`: its working agents' last, 0 for none."""
+    """A session with all that it delegated to, at any depth. `sign`: its working agents' last, 0 for none.
+
+    `unseen_waiting`: how many of them wait for a person where `children` are not told.
+    """
 
     session: Listed
     children: tuple[Listed, ...] = ()
     sign: int = 0
+    unseen_waiting: int = 0
+
+    @property
+    def waiting(self) -> int:
+        return self.unseen_waiting + sum(child.state == "waiting" and not child.is_past for child in self.children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +113,12 @@ def _read(connection: Connection, query: Query, now: int, masks: Masks) -> Board
     found = [listed(row, now, needs.working) for row in rows]
     children = {} if query.is_narrowed else _children(connection, found, now, needs)
     signs = signs_below(connection, [session.id for session in found if session.id in needs.working])
+    needy = query.is_narrowed and not query.is_held and any(session.id in needs.waiting for session in found)
+    waiting = waiting_below(connection) if needy else Counter[str]()
     return Board(
-        families=tuple(Family(one, tuple(children.get(one.id, ())), signs.get(one.id, 0)) for one in found),
+        families=tuple(
+            Family(one, tuple(children.get(one.id, ())), signs.get(one.id, 0), waiting[one.id]) for one in found
+        ),
         next=following,
         states=() if query.is_held else _states(connection, now, needs),
         agents=() if query.is_held else tuple(connection.execute(_AGENTS).scalars()),

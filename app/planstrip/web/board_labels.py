@@ -44,8 +44,7 @@ def board_list(
 
 
 def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations) -> BoardRow:
-    session, children = family.session, family.children
-    waiting = sum(child.state == "waiting" and not child.is_past for child in children)
+    session, children, waiting = family.session, family.children, family.waiting
     suffix, suffix_name = labels.extra_suffix(session.counts.in_progress - 1 if session.active else 0, tr)
     return BoardRow(
         key=labels.dom_key(session.id),

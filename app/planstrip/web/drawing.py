@@ -1,16 +1,16 @@
-"""The timeline as it is drawn: places in percent, so that it fits any width, and the words that say the same."""
+"""The timeline as it is drawn: places in percent, so that it fits any width."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from gettext import NullTranslations
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from planstrip.plan.timeline import Kind, Lane, Span, Timeline
 from planstrip.plan.timescale import Scale, scale
-from planstrip.web.durations import about, took
+from planstrip.web.durations import about
 from planstrip.web.labels import clock, iso
-from planstrip.web.numbers import tenths
+from planstrip.web.timeline_labels import summary, told
 
 MAX_LANES: Final = 60
 ROOMY_LANES: Final = 16  # beyond, lanes are drawn closer
@@ -118,23 +118,6 @@ def draw(timeline: Timeline, tr: NullTranslations) -> Drawing | None:
     )
 
 
-def summary(timeline: Timeline, tr: NullTranslations) -> str:
-    """`2.3 tasks at a time over 18 min of work`."""
-    if not timeline.busy_ms:
-        return tr.gettext("No time of work yet")
-    work, tasks = about(timeline.busy_ms, tr), tenths(timeline.parallelism, tr)
-    if tasks == "1":
-        return tr.gettext("1 task at a time over %(work)s of work") % {"work": work}
-    return tr.gettext("%(tasks)s tasks at a time over %(work)s of work") % {"tasks": tasks, "work": work}
-
-
-def worked(timeline: Timeline, tr: NullTranslations) -> dict[str, str]:
-    """How long each task on the list was worked on, by its content; without those that were not for a second."""
-    listed = [lane for lane in timeline.lanes if lane.is_listed]
-    times = {lane.content: took(lane.worked_ms, lane.kind == "working", tr) for lane in listed}
-    return {content: time for content, time in times.items() if time}
-
-
 def _shown(lanes: Sequence[Lane]) -> list[Lane]:
     newest = sorted(range(len(lanes)), key=lambda place: (_is_active(lanes[place]), lanes[place].spans[-1].start))
     return [lanes[place] for place in sorted(newest[-MAX_LANES:])]
@@ -157,7 +140,7 @@ def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTransla
     return LaneDrawing(
         content=lane.content,
         kind=lane.kind,
-        told=told(lane, tr),
+        told=told(lane, timeline, tr),
         y=y,
         lines=[line for line in lines if line.end - line.start >= HAIR],
         bars=[_wide(bar) for bar in bars],
@@ -183,35 +166,6 @@ def _apart_by_kind(points: Sequence[Mark]) -> list[Mark]:
             kept.append(point)
             nearest[point.kind] = point.start
     return kept[::-1]
-
-
-def told(lane: Lane, tr: NullTranslations) -> str:
-    """`worked 6 min 41 s, in progress`."""
-    state = kind_label(lane.kind, tr)
-    reopened = sum(span.is_reopened for span in lane.spans)
-    if reopened:
-        times = tr.ngettext("reopened %(count)d time", "reopened %(count)d times", reopened) % {"count": reopened}
-        state = tr.gettext("%(state)s, %(more)s") % {"state": state, "more": times}
-    time = took(lane.worked_ms, lane.kind == "working", tr)
-    return tr.gettext("worked %(duration)s, %(state)s") % {"duration": time, "state": state} if time else state
-
-
-def kind_label(kind: Kind, tr: NullTranslations) -> str:
-    match kind:
-        case "waiting":
-            return tr.gettext("waiting")
-        case "working":
-            return tr.gettext("in progress")
-        case "paused":
-            return tr.gettext("in progress, no turn runs")
-        case "finished":
-            return tr.gettext("finished")
-        case "dropped":
-            return tr.gettext("dropped")
-        case "withdrawn":
-            return tr.gettext("taken off the list")
-        case never:
-            assert_never(never)
 
 
 def _points(span: Span, place: float) -> Iterator[Mark]:
@@ -249,7 +203,7 @@ def _ticks(timeline: Timeline, scaled: Scale) -> list[Tick]:
     name, width = ("second", SECONDS_WIDTH) if is_short else ("clock", CLOCK_WIDTH)
     wanted = []
     if end - start >= NAMES_DAYS_FROM_MS:
-        wanted = [_time_tick(start, scaled, "moment", MOMENT_WIDTH), _time_tick(end, scaled, "clock", CLOCK_WIDTH)]
+        wanted = [_time_tick(start, scaled, "moment", MOMENT_WIDTH), _time_tick(end, scaled, "moment", MOMENT_WIDTH)]
     times = list(scaled.ticks(int(100 / (width + 4))))
     wanted += [_time_tick(time, scaled, name, width) for time in (times if len(times) > 1 else sorted({start, end}))]
     return _apart(wanted)

@@ -33,6 +33,11 @@ def about(ms: int, tr: NullTranslations) -> str:
     return _unit(round(seconds / unit), unit, tr)
 
 
+def in_all(ms: int, tr: NullTranslations) -> str:
+    """`2 h 30 min`; below two hours as `about`: nobody reads the seconds of long work."""
+    return about(ms, tr) if ms < 2 * _HOUR * 1_000 else duration(round(ms / 60_000) * 60_000, tr)
+
+
 def _unit(count: int, unit: int, tr: NullTranslations) -> str:
     match unit:
         case 86_400:

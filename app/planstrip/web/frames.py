@@ -8,11 +8,11 @@ from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Row, Turn
 from planstrip.plan.tools import is_delegating
 from planstrip.plan.view import Standing, View
-from planstrip.web import drawing, hints, kinship, labels, strip_labels
+from planstrip.web import drawing, hints, kinship, labels, strip_labels, timeline_labels
 from planstrip.web.channels import Base
 from planstrip.web.contexts import Link, Partial, TurnContext
 from planstrip.web.languages import translations
-from planstrip.web.links import older_url
+from planstrip.web.links import older_revisions_url, older_url
 from planstrip.web.past_labels import plan_list
 from planstrip.web.readers import OWNER, Reader
 from planstrip.web.render import NO_FAMILY, Renderer
@@ -78,7 +78,7 @@ class Frames:
         """The strip, and what is told in its stead while no plan stands."""
         tr, root, standing = translations(self.lang), self.renderer.root, view.standing
         acts = strip_labels.acts(root, self.session, standing, self.lang, self.reader)
-        worked = drawing.worked(view.timeline, tr)
+        worked = timeline_labels.worked(view.timeline, tr)
         yield self._strip_of(strip_labels.strip(view, tr, now=self.clock(), acts=acts, worked=worked))
         section = strip_labels.unlisted_alone(standing, acts, tr)
         yield Partial("#unlisted", "outerMorph", self.renderer.unlisted(self.lang, section))
@@ -105,6 +105,13 @@ class Frames:
                 beyond = f"#revisions > :nth-last-child(n + {MAX_REVISIONS + 1 - len(fresh)})"
                 yield Partial(beyond, "delete", "")
             yield Partial("#revisions", "beforeend", "".join(fresh))
+        if view.revisions_begin is not None and (not base or window.revisions[-1].position > base):
+            yield self._older_revisions(view)
+
+    def _older_revisions(self, view: View) -> Partial:
+        root, kept = self.renderer.root, self.reader.kept
+        url = older_revisions_url(root, self.session, self.lang, view.revisions_begin, kept)
+        return Partial("#revisions-older", "outerMorph", self.renderer.older_revisions(self.lang, url))
 
     def _newest_rows(self, view: View) -> Iterator[Partial]:
         turns = [self._turn_context(view, turn) for turn in view.window.turns]

@@ -38,6 +38,13 @@ def older_url(
     return f"{root}/sessions/{quote(session, safe='')}/rows?{urlencode(query)}"
 
 
+def older_revisions_url(
+    root: str, session: str, lang: str, begin: int | None, kept: Mapping[str, str] = NOTHING
+) -> str | None:
+    """The session's page as it stood before the revision at `begin`, the oldest one that is shown."""
+    return past_url(root, session, begin - 1, lang, kept) if begin is not None else None
+
+
 def act_url(root: str, session: str, act: str, lang: str) -> str:
     """Where a form does what a person asks: `dismiss`, `retire` or `restore`."""
     return f"{root}/sessions/{quote(session, safe='')}/{act}?{urlencode({'lang': lang})}"

@@ -11,13 +11,13 @@ from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels
+from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels, timeline_labels
 from planstrip.web.api import beyond_head, require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
 from planstrip.web.contexts import Frame, Partial
 from planstrip.web.languages import negotiate, translations
-from planstrip.web.links import board_stream_url, board_url, older_url, past_url, stream_url
+from planstrip.web.links import board_stream_url, board_url, older_revisions_url, older_url, past_url, stream_url
 from planstrip.web.past_labels import past_bar, plan_list
 from planstrip.web.readers import reader_of
 from planstrip.web.session_contexts import SessionPage
@@ -51,19 +51,18 @@ def session_page(request: Request) -> Response:
     view = parts.masks.of(view)
     tr, root, standing = translations(lang), parts.settings.root_path, view.standing
     acts = strip_labels.acts(root, session, standing, lang, reader) if at is None else None
-    now = parts.clock() if at is None else standing.updated_at
+    now, worked = parts.clock() if at is None else standing.updated_at, timeline_labels.worked(view.timeline, tr)
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
         exists=at is not None or view.changed > 0,
         head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang), view.family),
-        strip=strip_labels.strip(
-            view, tr, now=now, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)
-        ),
+        strip=strip_labels.strip(view, tr, now=now, is_open=at is not None, acts=acts, worked=worked),
         unlisted=strip_labels.unlisted_alone(standing, acts, tr),
         retired=strip_labels.retired(root, session, standing, lang, tr, reader) if at is None else None,
         timeline=drawing.draw(view.timeline, tr),
         revisions=parts.renderer.cached_revisions(session, view.window, lang),
+        older_revisions_url=older_revisions_url(root, session, lang, view.revisions_begin, reader.kept),
         plans=plan_list(root, session, standing, lang, tr, reader),
         hint=hints.hint(view, tr) if at is None else None,
         children=kinship.children(view.family, root, lang, tr),

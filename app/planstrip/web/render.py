@@ -136,6 +136,9 @@ class Renderer:
     def revisions(self, lang: str, revisions: Sequence[str]) -> str:
         return self._render("session/_revisions.html", lang, revisions=revisions)
 
+    def older_revisions(self, lang: str, url: str | None) -> str:
+        return self._render("session/_revisions_older.html", lang, older_revisions_url=url)
+
     def cached_revisions(self, session: str, window: Window, lang: str, after: int = 0) -> list[str]:
         """The HTML of the revisions after a position, oldest first, each made once."""
         rows = {row.revision.position: row.position for row in (*window.rows, *window.late) if row.revision}

@@ -29,6 +29,7 @@ class SessionPage:
     retired: Retired | None
     timeline: "Drawing | None"
     revisions: Sequence[str]
+    older_revisions_url: str | None
     hint: "Hint | None"
     children: "Children"
     turns: Sequence[TurnContext]
