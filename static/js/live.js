@@ -1,6 +1,5 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
 const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, LONG_MS = 15 * 60_000, ASKING_MS = 1_000;
-
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
