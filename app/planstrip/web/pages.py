@@ -58,7 +58,13 @@ def session_page(request: Request) -> Response:
         exists=at is not None or view.changed > 0,
         head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang), view.family),
         strip=strip_labels.strip(
-            view, tr, now=now, is_open=at is not None, acts=acts, worked=drawing.worked(view.timeline, tr)
+            view,
+            tr,
+            now=now,
+            is_open=at is not None,
+            is_past=at is not None,
+            acts=acts,
+            worked=drawing.worked(view.timeline, tr),
         ),
         unlisted=strip_labels.unlisted_alone(standing, acts, tr),
         retired=strip_labels.retired(root, session, standing, lang, tr, reader) if at is None else None,
