@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("click", ({ target }) => { reads = !!target.closest(".tool-row > summary"); });
   window.addEventListener("resize", keep);
   new ResizeObserver(keep).observe(document.body);
-  // After a reload the browser puts the reader back where they were; a hash says where to go.
+  // After a reload the browser puts the reader back where they were; a link says where to go.
   const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
   const linked = Number(location.hash.match(/^#(?:row-)?(\d+)$/)?.[1] ?? Infinity);
   const isLink = linked < Number(document.querySelector("#live").dataset.position); // what is beyond is not there yet
