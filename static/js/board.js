@@ -7,9 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   let isBehind = false;
   document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
     const list = tasks.findIndex(({ target }) => target === board());
-    if (list < 0 || !isHeld()) return;
-    tasks.splice(list, 1);
-    isBehind = true;
+    if (list >= 0 && isHeld()) isBehind = tasks.splice(list, 1).length > 0;
   });
   const settle = () => {
     if (isBehind && !isHeld()) htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });

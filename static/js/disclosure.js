@@ -1,7 +1,6 @@
 // [data-sticky-open]: a panel's open state is the reader's, kept per session, also when the panel goes and comes back.
 const kept = {}; // as long as the page lasts, where a frame may have no storage
 const key = (panel) => `planstrip:open:${panel.closest("[data-session]")?.dataset.session}`;
-
 function apply() {
   for (const panel of document.querySelectorAll("[data-sticky-open]")) {
     try { kept[key(panel)] = localStorage.getItem(key(panel)) ?? kept[key(panel)]; } catch {}

@@ -3,13 +3,16 @@ const page = document.documentElement;
 const isAtEnd = () => window.innerHeight + window.scrollY >= page.scrollHeight - 48;
 const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant" });
 const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
-async function find(row) { // a link's row may be older than those shown
-  for (let pages = 0; !document.querySelector(row) && older() && pages < 20; pages++)
+const positions = () => [...document.querySelectorAll(".tool-row")].map(({ id }) => Number(id.slice(4)));
+async function find(at) { // the newest row at or before it, which may be older than those shown
+  for (let pages = 0; !(Math.min(...positions()) <= at) && older() && pages < 20; pages++)
     await htmx.ajax("GET", older(), { swap: "none" });
-  if (document.querySelector(row)) document.querySelector(row).scrollIntoView({ block: "center" });
-  else location.assign(`?${new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), at: row.slice(5) })}${row}`); // so old that the page of then is the nearest
+  await new Promise(requestAnimationFrame); // which keeps the reader's place under what came above, first
+  const row = Math.max(0, ...positions().filter((one) => one <= at)), query = new URLSearchParams(location.search);
+  query.set("at", at);
+  location.replace(row ? `#row-${row}` : `?${query}#${at}`); // so old that the page of then is the nearest
+  document.querySelector(`#row-${row}`)?.scrollIntoView({ block: "center" });
 }
-
 document.addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("[data-follow]")) return;
   let follows = false, reads = false, seen = "";
@@ -21,11 +24,13 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("click", ({ target }) => { reads = !!target.closest(".tool-row > summary"); });
   window.addEventListener("resize", keep);
   new ResizeObserver(keep).observe(document.body);
-  // After a reload the browser puts the reader back where they were; a hash says where to go.
+  // After a reload the browser puts the reader back where they were; a link says where to go.
   const isBack = performance.getEntriesByType("navigation")[0]?.type !== "navigate";
-  if (/^#(row-)?\d+$/.test(location.hash)) find(`#row-${location.hash.match(/\d+/)}`);
-  else if (!location.hash && !isBack && window.scrollY === 0) toEnd();
-  set(isAtEnd());
+  const linked = Number(location.hash.match(/^#(?:row-)?(\d+)$/)?.[1] ?? Infinity);
+  const isLink = linked < Number(document.querySelector("#live").dataset.position); // what is beyond is not there yet
+  if (isLink) history.scrollRestoration = "manual";
+  else if ((Number.isFinite(linked) || !location.hash) && !isBack && window.scrollY === 0) toEnd();
+  Promise.resolve(isLink && find(linked)).then(() => set(isAtEnd()));
   document.addEventListener("htmx:before:swap", ({ detail }) => { // what comes above must not push the reader away
     const from = page.scrollHeight;
     if (detail.ctx.sourceElement?.closest("#older")) requestAnimationFrame(() => scrollBy(0, page.scrollHeight - from));

@@ -1,6 +1,5 @@
 // [data-live]: says honestly whether the page hears of its session: live, catching-up, lost; and quiet, in five minutes.
 const DEAD_MS = 35_000, QUIET_MS = 5 * 60_000, LONG_MS = 15 * 60_000, ASKING_MS = 1_000;
-
 document.addEventListener("DOMContentLoaded", () => {
   const region = document.querySelector("[data-live]");
   if (!region) return;
@@ -16,6 +15,8 @@ document.addEventListener("DOMContentLoaded", () => {
   region.addEventListener("htmx:sse:error", lose);
   region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
   region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());
+  for (const name of ["htmx:error", "htmx:response:error"]) // until the next sign of the server, in fifteen seconds
+    region.addEventListener(name, ({ target }) => target === region || show("lost", "failed"));
   document.addEventListener("visibilitychange", () => {
     heardAt = Date.now();
     if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");
@@ -45,6 +46,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function show(state, text = state) {
     if (region.dataset.live === state && shown === text) return;
     [region.dataset.live, shown] = [state, text];
+    for (const act of region.querySelectorAll("form[hx-post] button, [data-copy]")) act.disabled = state === "lost";
     document.title = document.title.replace(/^(⚠ )?/, state === "lost" ? "⚠ " : "");
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     const said = region.querySelector("[data-signal]").getAttribute(`data-${text}-text`).replace("{time}", format.format(heardAt));

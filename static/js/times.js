@@ -31,7 +31,6 @@ function localise() {
     if (strip && element.matches(".strip-ago") && passed >= HOUR_MS && strip.dataset.caution !== "stale") strip.dataset.caution = passed < 3 * HOUR_MS ? "aging" : "stale";
   }
 }
-
 document.addEventListener("DOMContentLoaded", () => {
   localise();
   setInterval(localise, 10_000);

@@ -163,3 +163,16 @@ def test_the_strip_has_one_line_of_notes_and_nothing_of_it_is_cut_off(
     counts = page.locator("[data-field=header]")
     assert counts.evaluate("it => it.scrollWidth <= it.clientWidth && it.getBoundingClientRect().right <= innerWidth")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("case", ["running", "quiet", "done"])
+def test_a_folded_strip_on_a_phone_tells_its_age(page: Page, shared_panel: Panel, case: str) -> None:
+    done = [ago(9, "todo/write", todos=todos("a=c")), ago(8, "turn/end", turn=1, reason={"kind": "completed"})]
+    page.set_viewport_size({"width": 360, "height": 640})
+    show(page, shared_panel, turn(30), *(done if case == "done" else [plan(29 if case == "quiet" else 9)]))
+    if case == "running":
+        shared_panel.append(page.url.rpartition("/")[2], call(0))
+    age = page.locator(f"{STRIP} .note-age")
+    expect(age).to_be_visible()
+    expect(age).to_have_text(re.compile(r"^written \d+ min\.? ago$"))
+    assert page.locator(STRIP).evaluate("strip => !strip.open")

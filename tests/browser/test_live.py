@@ -309,6 +309,28 @@ def test_older_rows_come_on_demand_into_the_turns_that_they_belong_to(page: Page
     assert page.get_by_role("button", name="Show older rows").count() == 0
 
 
+def test_a_link_to_a_position_leads_to_the_row_that_holds_it_also_after_a_reload(
+    page: Page, shared_panel: Panel
+) -> None:
+    """R158: of a call or of what came of it; what has not happened yet leaves the reader at the end."""
+    session = new_session()
+    shared_panel.append(session, TURN, *[event for n in range(230) for event in (call(f"{n}"), result(f"{n}"))])
+    for position, row in ((201, 200), (460, 460), (3, 2)):
+        page.goto("about:blank")
+        page.goto(f"{shared_panel.url}/sessions/{session}#{position}")
+        for _ in range(2):
+            expect(page.locator(f"#row-{row}:target")).to_be_in_viewport()
+            assert page.url.endswith(f"#row-{row}")
+            page.reload()
+    wait_live(page, shared_panel.append(session, call("more")).json()["last_position"])
+    expect(page.locator("#row-2")).to_be_in_viewport()
+    page.goto("about:blank")
+    page.goto(f"{shared_panel.url}/sessions/{session}#999999")
+    wait_live(page)
+    expect(page.locator("[data-tool]").last).to_be_in_viewport()
+    assert page.locator("[data-tool]").count() == 100
+
+
 @pytest.mark.parametrize(
     "text", ["<img src=x onerror=alert(1)>", "\u202eevil\u202c", "\x1b[31mred", "line\none", "a\0b"]
 )

@@ -1,6 +1,9 @@
 """Going back in a session, and forward again to now (spec.md §9)."""
 
-from playwright.sync_api import Page
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
 
 from tests.browser.record import STRIP, wait_live
 from tests.running import Panel, new_session, todos
@@ -52,3 +55,15 @@ def test_the_past_leads_back_to_a_live_page(page: Page, shared_panel: Panel) -> 
     wait_live(page)
     assert page.locator(f"{STRIP} [data-field=header]").text_content() == "1 in progress"
     assert not page.get_by_text("The past").is_visible()
+
+
+@pytest.mark.parametrize("path", ["/sessions/{}?at=5", "/embed/{}?at=5&open=1"])
+def test_the_past_tells_when_its_plan_was_written_also_on_a_phone(page: Page, shared_panel: Panel, path: str) -> None:
+    session = story(shared_panel)
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.goto(shared_panel.url + path.format(session))
+    expect(page.locator(f"{STRIP} .written")).to_have_text(re.compile(r"^written \d\d:\d\d$"))
+    if path.startswith("/sessions"):
+        expect(page.locator(f"{STRIP} .written")).to_be_visible()
+        expect(page.get_by_text("Write 2 of 3")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".past-time")).to_be_in_viewport(ratio=1)

@@ -80,6 +80,25 @@ def test_a_plan_is_retired_and_brought_back_without_a_reload(page: Page, shared_
     assert [event["type"] for event in shared_panel.events(session)[-2:]] == ["viewer/retire", "viewer/restore"]
 
 
+def test_what_cannot_reach_the_server_is_not_offered_and_what_fails_is_said(page: Page, shared_panel: Panel) -> None:
+    opened(page, shared_panel, "a=i b=p")
+    page.locator(f"{STRIP} > summary").click()
+    retire, said = page.get_by_role("button", name="Retire"), page.locator("[data-signal] [data-field=live]")
+    for fails in (lambda route: route.abort(), lambda route: route.fulfill(status=500)):
+        page.route("**/retire?*", fails)
+        retire.click()
+        expect(said).to_have_text("request failed")
+        expect(said).to_be_visible()
+        expect(retire).to_be_disabled()
+        page.unroute("**/retire?*")
+        page.locator("#live").evaluate("live => live.dispatchEvent(new CustomEvent('htmx:sse:error'))")
+        expect(retire).to_be_disabled()
+        shared_panel.write(page.url.rpartition("/")[2], todos("a=i b=p c=p"))  # which is a sign of the server
+        expect(retire).to_be_enabled()
+    retire.click()
+    page.wait_for_selector(STRIP, state="detached")
+
+
 def test_the_plan_is_copied_as_markdown(page: Page, context: BrowserContext, shared_panel: Panel) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     session = opened(page, shared_panel, "a=c b=i")

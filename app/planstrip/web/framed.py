@@ -40,7 +40,9 @@ class Framing:
     def strip(self, standing: Standing, now_ms: int | None = None, *, is_open: bool = False) -> Strip | None:
         """Read-only, and without places in rows: what a frame has of them may not hold them."""
         now = self._now(now_ms)
-        return strip_labels.strip(View(standing), translations(self.lang), now=now, is_open=is_open)
+        return strip_labels.strip(
+            View(standing), translations(self.lang), now=now, is_open=is_open, is_past=now_ms is not None
+        )
 
     def _now(self, now_ms: int | None) -> int:
         return self.parts.clock() if now_ms is None else now_ms

@@ -1,5 +1,7 @@
 """The pages: the board, and a session as it stands or stood (spec.md §10)."""
 
+from gettext import NullTranslations
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -21,6 +23,7 @@ from planstrip.web.links import board_stream_url, board_url, older_revisions_url
 from planstrip.web.past_labels import past_bar, plan_list
 from planstrip.web.readers import reader_of
 from planstrip.web.session_contexts import SessionPage
+from planstrip.web.strip_contexts import Acts, Strip
 
 
 def board(request: Request) -> Response:
@@ -51,13 +54,13 @@ def session_page(request: Request) -> Response:
     view = parts.masks.of(view)
     tr, root, standing = translations(lang), parts.settings.root_path, view.standing
     acts = strip_labels.acts(root, session, standing, lang, reader) if at is None else None
-    now, worked = parts.clock() if at is None else standing.updated_at, timeline_labels.worked(view.timeline, tr)
+    now = parts.clock() if at is None else standing.updated_at
     page = SessionPage(
         frame=frame(request, lang),
         session=session,
         exists=at is not None or view.changed > 0,
         head=labels.head(session, standing, tr, now, kinship.parent(view.family, root, lang), view.family),
-        strip=strip_labels.strip(view, tr, now=now, is_open=at is not None, acts=acts, worked=worked),
+        strip=_strip(view, acts, tr, now, is_past=at is not None),
         unlisted=strip_labels.unlisted_alone(standing, acts, tr),
         retired=strip_labels.retired(root, session, standing, lang, tr, reader) if at is None else None,
         timeline=drawing.draw(view.timeline, tr),
@@ -77,6 +80,11 @@ def session_page(request: Request) -> Response:
         how = "HX-Replace-Url" if "play" in request.query_params else "HX-Push-Url"  # a replay is one step back
         answer.headers[how] = past_url(root, session, at, lang, reader.kept)  # the slider asks for a stop by its number
     return answer
+
+
+def _strip(view: View, acts: Acts | None, tr: NullTranslations, now: int, *, is_past: bool) -> Strip | None:
+    worked = timeline_labels.worked(view.timeline, tr)
+    return strip_labels.strip(view, tr, now=now, is_open=is_past, is_past=is_past, acts=acts, worked=worked)
 
 
 def older_rows(request: Request) -> Response:

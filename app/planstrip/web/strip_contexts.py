@@ -95,7 +95,8 @@ class Strip:
     """`position` is the event that set the list, `since` when the agent wrote it: ISO 8601, UTC.
 
     Without `acts` it is read-only. `said` is all of it in a line for assistive technology, `said_unsure` the same once
-    nothing has been heard for long. `is_ageing`: it may come to be out of date as time goes by.
+    nothing has been heard for long. `is_ageing`: it may come to be out of date as time goes by. `is_past`: it is told
+    when it was written, not how long ago.
     """
 
     position: int
@@ -115,3 +116,4 @@ class Strip:
     unlisted: UnlistedSection | None = None
     acts: Acts | None = None
     is_open: bool = False
+    is_past: bool = False

@@ -29,6 +29,7 @@ def strip(
     *,
     now: int | None = None,
     is_open: bool = False,
+    is_past: bool = False,
     acts: Acts | None = None,
     worked: Mapping[str, str] | None = None,
 ) -> Strip | None:
@@ -54,6 +55,7 @@ def strip(
         is_moving=standing.is_moving,
         is_complete=plan.counts.is_complete,
         is_open=is_open,
+        is_past=is_past,
         is_ageing=is_ageing(standing),
         caution=caution,
         turn=turn_note(standing, tr),
