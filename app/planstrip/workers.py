@@ -47,7 +47,7 @@ def check_store(settings: Settings) -> None:
 def spread(listener: socket.socket) -> socket.socket:
     """Its address, for each worker to listen on with a queue of its own, which the system fills evenly.
 
-    From one queue the first to wake takes all that wait: of a thousand streams one worker had nine in ten.
+    From one queue the first to wake takes all that wait: of 50 streams one worker had 49.
     """
     if not SPREADS:
         return listener
