@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME: Final = "standing"
-VERSION: Final = 6  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+VERSION: Final = 7  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
 CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them

@@ -1,7 +1,9 @@
 """To-dos that were dropped while open stay listed until they return or are dismissed (spec.md §9)."""
 
+from collections import Counter
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planstrip.events import (
@@ -16,6 +18,9 @@ from planstrip.events import (
     ViewerRestore,
     ViewerRetire,
 )
+from planstrip.plan.ledger import compare
+from planstrip.plan.likeness import normalise
+from planstrip.plan.timeline import timeline
 from planstrip.plan.unlisted import MAX_UNLISTED, Unlisted
 from planstrip.plan.view import Standing, stand
 from tests.logs import SECOND_MS, entries, log, logs
@@ -54,7 +59,7 @@ def names(standing: Standing) -> str:
         ("W[a=i,b=p] > W[a=i,b=p]", ""),  # R046
         ("W[a=i,b=p] > W[a=c] > W[a=c,b=p]", ""),  # it returned
         ("W[Fix it=i,b=p] > W[b=p] > W[b=p,fix  it!=p]", ""),  # also under another spelling
-        ("W[Write a note=i,b=p] > W[b=p] > W[b=p,Write a short note=p]", ""),
+        ("W[Write a note=i,b=p] > W[b=p] > W[b=p,Write a short note=p]", "Write a note"),  # the ledger: added
         ("W[a=i,b=p] > W[] ", "a b"),  # clearing an unfinished list drops it
         ("W[a=i,b=p] > W[] > T+ > T- > T+", "a b"),
         ("W[a=i,b=p] > W[a=c] > T- > T+ > W[c=i]", "b"),  # also past the plan that was finished without it
@@ -127,3 +132,54 @@ def test_nothing_listed_is_unlisted_and_nothing_twice(entries: list[Entry]) -> N
     contents = [item.content for item in standing.unlisted]
     assert len(set(contents)) == len(contents)
     assert not {todo.content for todo in standing.plan.todos} & set(contents) if standing.plan else True
+
+
+worded = st.lists(  # one word more is another name of it, one sign more the same
+    st.builds(Todo, st.sampled_from(["Fix it", "fix it.", "Fix it all", "a"]), st.sampled_from(STATUSES)),
+    max_size=3,
+    unique_by=lambda todo: todo.content,
+).map(tuple)
+written = st.lists(
+    st.one_of(
+        *[st.builds(TodoWrite, worded)] * 3,
+        st.builds(TodoWrite, worded, st.none(), st.just((Omitted("FIX IT", "cancelled"),))),
+        st.builds(TurnStart, st.just(1)),
+    ),
+    min_size=3,
+    max_size=8,
+).map(entries)
+
+
+@settings(max_examples=400)
+@given(written)
+def test_ledger_lanes_and_the_dropped_list_agree(given: list[Entry]) -> None:
+    """Each write takes off the dropped list what it adds, and adds what it drops; the lanes end as the list says."""
+    before = Standing()
+    for count, entry in enumerate(given, 1):
+        after, expected = stand([entry], before), Counter(map(normalised, before.unlisted))
+        if isinstance(entry.event, TodoWrite):
+            omitted = entry.event.omitted
+            changes = compare(before.plan.todos if before.plan else (), entry.event.todos, omitted)
+            expected -= Counter(normalise(change.content) for change in changes if change.kind in ("added", "renamed"))
+            for item in omitted:
+                del expected[normalise(item.content)]
+            expected += Counter(normalise(change.content) for change in changes if change.kind == "dropped")
+        assert Counter(map(normalised, after.unlisted)) == expected
+        life = timeline(given[:count])
+        lanes = Counter(normalise(lane.content) for lane in life.lanes if lane.kind == "dropped")
+        assert lanes == Counter(normalised(item) for item in after.unlisted if item.time >= life.start)
+        before = after
+
+
+def normalised(item: Unlisted) -> str:
+    return normalise(item.content)
+
+
+def test_a_dropped_to_do_returns_under_its_own_name_only() -> None:
+    given = log(
+        "W[Write unit tests=i,Write integration tests=p,Deploy=p] > W[Write unit and integration tests=i,Deploy=p]"
+        " > W[Write unit tests for A=i,Write unit tests for B=p,Deploy=p]"
+    )
+    dropped = {item.content for item in stand(given).unlisted}
+    assert "Write unit tests" in dropped
+    assert dropped == {lane.content for lane in timeline(given).lanes if lane.kind == "dropped"}

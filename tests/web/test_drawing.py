@@ -78,6 +78,14 @@ def test_long_rests_are_folded_and_named() -> None:
     assert [name.text for name in found.fold_names] == ["3 h"]
 
 
+def test_a_timeline_is_drawn_once_a_language() -> None:
+    """Of hundreds of writes a page's opening would wait for it."""
+    found = life([0, 0, 10], "T+ > W[a=i] > T-")
+    assert draw(found, EN) is draw(found, EN)
+    assert draw(found, EN) != draw(found, ZH)
+    assert draw(replace(found, busy_ms=0), EN) != draw(found, EN)
+
+
 def test_the_summary_says_how_parallel_the_work_was() -> None:
     assert (
         drawn([0, 0, 5, 10], "T+ > W[a=i,b=p] > W[a=i,b=i] > T-").summary == "1.5 tasks at a time over 10 min of work"

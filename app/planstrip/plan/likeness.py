@@ -69,6 +69,12 @@ def _reworded(before: tuple[Todo, ...], after: tuple[Todo, ...]) -> Mapping[int,
     return pairs if len(pairs) == min(len(before), len(after)) else _alike(before, after, pairs)
 
 
+def same(before: Sequence[str], after: Sequence[str]) -> Mapping[int, int]:
+    """As `pair`, but by text and normalised text alone: what had left the list returns under its own name only."""
+    pairs = _equal(before, after, {})
+    return _equal([normalise(text) for text in before], [normalise(text) for text in after], pairs)
+
+
 def _equal(before: Sequence[str], after: Sequence[str], pairs: dict[int, int]) -> dict[int, int]:
     """`pairs` and those of equal texts among the others, in their order; an empty text is equal to none."""
     taken, waiting = set(pairs.values()), defaultdict[str, deque[int]](deque)

@@ -19,7 +19,7 @@ from planstrip.events import (
     ViewerRestore,
     ViewerRetire,
 )
-from planstrip.plan.likeness import pair
+from planstrip.plan.likeness import normalise, pair, same
 
 # `paused` is in progress while no turn ran; `withdrawn` was taken off by a person or a rewind, or set aside by name.
 Kind: TypeAlias = Literal["waiting", "working", "paused", "finished", "dropped", "withdrawn"]
@@ -194,14 +194,18 @@ class Builder:
     def _list(self, time: int, todos: Sequence[Todo], omitted: Sequence[Omitted], gone: Kind) -> None:
         before, found = self.listed, self._find(todos)
         kinds = self._kinds()
+        called_off = {normalise(item.content) for item in omitted}
+        named = [todo.content for todo, track in zip(todos, found, strict=True) if track.content != todo.content]
         for todo, track in zip(todos, found, strict=True):
             track.content = todo.content
             track.move(kinds[todo.status], time)
+        if named or called_off:
+            self._set_aside(named, called_off, time)
         if found != before:
-            kept, called_off = {id(track) for track in found}, {item.content for item in omitted}
+            kept = {id(track) for track in found}
             for track in before:
                 if id(track) not in kept and track.kind != "finished":
-                    track.move("withdrawn" if track.content in called_off else gone, time)
+                    track.move("withdrawn" if normalise(track.content) in called_off else gone, time)
         self.listed = found
         self._settle(time)
         if before or todos:
@@ -212,22 +216,32 @@ class Builder:
         found = _partners(self.listed, todos)
         new = [place for place in range(len(todos)) if place not in found] if len(found) < len(todos) else []
         if new:
-            listed = {id(track) for track in self.listed}
-            left = [track for track in self.tracks if id(track) not in listed][-MAX_GONE:]
-            returned = _partners(left, [todos[place] for place in new])
-            found |= {place: returned[index] for index, place in enumerate(new) if index in returned}
+            left = self._gone()
+            returned = same([track.content for track in left], [todos[place].content for place in new])
+            found |= {new[index]: left[place] for place, index in returned.items()}
         for place in new:
             if place not in found:
                 found[place] = _Track(todos[place].content)
                 self.tracks.append(found[place])
         return [found[place] for place in range(len(todos))]
 
+    def _gone(self) -> list[_Track]:
+        """Those that left the list, the dropped ones first: they are what returns."""
+        listed = {id(track) for track in self.listed}
+        left = [track for track in self.tracks if id(track) not in listed][-MAX_GONE:]
+        return sorted(left, key=lambda track: track.kind != "dropped")
+
+    def _set_aside(self, names: Sequence[str], called_off: set[str], time: int) -> None:
+        """What had been dropped and is called off now, or has its name on the list as the new one of another task."""
+        dropped = [track for track in self._gone() if track.kind == "dropped"]
+        taken = same([track.content for track in dropped], names)
+        for place, track in enumerate(dropped):
+            if place in taken or normalise(track.content) in called_off:
+                track.move("withdrawn", time)
+
     def _kinds(self) -> dict[Status, Kind]:
-        return {
-            "completed": "finished",
-            "pending": "waiting",
-            "in_progress": "working" if self.is_running else "paused",
-        }
+        active: Kind = "working" if self.is_running else "paused"
+        return {"completed": "finished", "pending": "waiting", "in_progress": active}
 
     def _start_turn(self, position: int, time: int) -> None:
         if self.listed and all(track.kind == "finished" for track in self.listed):

@@ -1,6 +1,6 @@
 """To-dos that the agent dropped while they were open, listed until they return or a person dismisses them (§9)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,10 +15,11 @@ from planstrip.events import (
     ViewerRestore,
 )
 from planstrip.plan.fold import Plan
-from planstrip.plan.ledger import Difference, compare
-from planstrip.plan.likeness import normalise, pair
+from planstrip.plan.ledger import Kind, compare
+from planstrip.plan.likeness import normalise, same
 
 MAX_UNLISTED: Final = 100
+CAME: Final[frozenset[Kind]] = frozenset({"added", "renamed"})  # also another to-do may bear the name now
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def step(unlisted: tuple[Unlisted, ...], old: Plan | None, new: Plan | None, ent
         case TodoWrite(todos=todos, omitted=omitted):
             return _written(unlisted, old.todos if old else (), todos, omitted, entry)
         case SessionRewind(todos=todos, omitted=omitted) | ViewerRestore(todos=todos, omitted=omitted):
-            return _without_returned(unlisted, todos, omitted)
+            return _without_returned(unlisted, [todo.content for todo in todos], omitted)
         case ViewerDismiss(content=content):
             kept = tuple(item for item in unlisted if item.content != content)
             return unlisted if len(kept) == len(unlisted) else kept
@@ -57,7 +58,7 @@ def _written(
     if not is_missing and (not unlisted or listed <= {todo.content for todo in before}):  # nearly every write
         return _without_returned(unlisted, (), omitted)
     changes = compare(before, after, omitted)
-    kept = _without_returned(unlisted, list(_came(unlisted, changes)), omitted)
+    kept = _without_returned(unlisted, [change.content for change in changes if change.kind in CAME], omitted)
     dropped = [
         Unlisted(change.content, change.status, entry.position, entry.time)
         for change in changes
@@ -66,21 +67,13 @@ def _written(
     return (*kept, *dropped)[-MAX_UNLISTED:] if dropped else kept
 
 
-def _came(unlisted: tuple[Unlisted, ...], changes: Difference) -> Iterator[Todo]:
-    """What may be an unlisted to-do again. The new name of another one is it only where the names are equal."""
-    names = {normalise(item.content) for item in unlisted}
-    for change in changes:
-        if change.kind == "added" or (change.kind == "renamed" and normalise(change.content) in names):
-            yield Todo(change.content, change.status)
-
-
 def _without_returned(
-    unlisted: tuple[Unlisted, ...], came: Sequence[Todo], omitted: Sequence[Omitted]
+    unlisted: tuple[Unlisted, ...], came: Sequence[str], omitted: Sequence[Omitted]
 ) -> tuple[Unlisted, ...]:
-    """Without those that `came` holds again, by whatever name, and those that the agent now says it called off."""
+    """Without those whose names are in `came` again, and those that the agent now says it called off."""
     if not unlisted or not (came or omitted):
         return unlisted
-    returned = pair([Todo(item.content, item.status) for item in unlisted], came)
+    returned = same([item.content for item in unlisted], came)
     called_off = {normalise(item.content) for item in omitted}
     kept = tuple(
         item

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gettext import NullTranslations
 from typing import Final, Literal, TypeAlias
 
+from planstrip.lately import Lately
 from planstrip.plan.timeline import Kind, Lane, Span, Timeline
 from planstrip.plan.timescale import Scale, scale
 from planstrip.web.durations import about
@@ -13,6 +14,7 @@ from planstrip.web.labels import clock, iso
 from planstrip.web.timeline_labels import summary, told
 
 MAX_LANES: Final = 60
+MAX_KEPT_SPANS: Final = 50_000
 ROOMY_LANES: Final = 16  # beyond, lanes are drawn closer
 PITCH_PX: Final = 22
 DENSE_PITCH_PX: Final = 17
@@ -101,6 +103,14 @@ def draw(timeline: Timeline, tr: NullTranslations) -> Drawing | None:
     """None before the first plan. Of many lanes, those that are worked on and those that changed last are drawn."""
     if not timeline.lanes:
         return None
+    kept = _LATELY.get((id(timeline), id(tr)))
+    if kept is None or kept[0] is not timeline:
+        kept = timeline, _draw_all(timeline, tr)
+        _LATELY.put((id(timeline), id(tr)), kept, 1 + sum(len(lane.spans) for lane in timeline.lanes))
+    return kept[1]
+
+
+def _draw_all(timeline: Timeline, tr: NullTranslations) -> Drawing:
     scaled = scale(timeline.start, timeline.end, timeline.rests)
     shown = _shown(timeline.lanes)
     pitch = PITCH_PX if len(shown) <= ROOMY_LANES else DENSE_PITCH_PX
@@ -252,3 +262,7 @@ def _wide(mark: Mark) -> Mark:
 
 def _percent(place: float) -> str:
     return f"{place:.1f}".removesuffix(".0") + "%"
+
+
+# What is kept holds its timeline, so that no other one can have its id.
+_LATELY: Final[Lately[tuple[int, int], tuple[Timeline, Drawing]]] = Lately(MAX_KEPT_SPANS)
