@@ -67,6 +67,7 @@ def test_keys_open_the_plan_and_the_rows_and_tell_themselves(page: Page, shared_
     assert page.locator("[data-tool]").get_attribute("open") is not None
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
+    assert page.locator("#keys kbd").all_text_contents() == ["j", "k", "o", "?"]  # nothing to search here
     page.keyboard.press("Escape")
     assert not page.locator("#keys").is_visible()
     page.keyboard.press("Control+o")  # the browser's own are left alone
