@@ -11,6 +11,5 @@ for (const name of ["DOMContentLoaded", "htmx:after:swap"]) document.addEventLis
 document.addEventListener("click", ({ target }) => {
   const panel = target.closest("[data-sticky-open] > summary")?.parentElement;
   if (!panel) return;
-  kept[key(panel)] = panel.open ? "0" : "1"; // asked before the browser toggles
-  try { localStorage.setItem(key(panel), kept[key(panel)]); } catch {}
+  try { localStorage.setItem(key(panel), kept[key(panel)] = panel.open ? "0" : "1"); } catch {} // before it toggles
 });

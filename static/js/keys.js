@@ -13,7 +13,7 @@ const acts = {
   "?": () => document.querySelector("[data-keys]").togglePopover(),
 };
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey;
+  const isTyping = event.target.closest("input:not([type=range]), textarea, select") || event.ctrlKey || event.metaKey || event.altKey;
   if (isTyping || !acts[event.key] || !document.querySelector("[data-keys]") || window.top !== window) return;
   event.preventDefault();
   acts[event.key]();

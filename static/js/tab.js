@@ -1,15 +1,20 @@
 // [data-tab] names the tab; [data-watch]: with the reader's leave, a session that waits, is done or was cut tells so.
 const TOLD = ["waiting", "interrupted", "done"];
-const leave = () => document.querySelector("[data-notify]") && localStorage.getItem("planstrip:notify") === "1" && Notification.permission === "granted";
-const states = () => new Map([...document.querySelectorAll("[data-watch]")].map((one) => [one, one.dataset.sessionState]));
+const leave = () => document.querySelector("[data-notify]") && localStorage.getItem("planstrip:notify") === "1" && window.Notification?.permission === "granted";
 const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
-let known = new Map();
+const known = new Map(), NEW_MS = 60_000; // in which state each session was last seen here
+const news = () => [...document.querySelectorAll("[data-watch]")].filter((one) => {
+  const { watch, sessionState: now } = one.dataset, before = known.get(watch);
+  known.set(watch, now); // one never seen came from beyond the page, or into being: it is news if it gave a sign just now
+  const isNews = before ? before !== now : Date.now() - Date.parse(one.querySelector("time")?.dateTime) < NEW_MS;
+  return isNews && TOLD.includes(now);
+});
 function tell(session) { // under a tag that is the same in every tab: once
   const [name, state] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());
   new Notification(name, { body: session.dataset.told || state, tag: `${name} ${session.querySelector("time").dateTime}` });
 }
 document.addEventListener("DOMContentLoaded", () => {
-  known = states();
+  news();
   const button = document.querySelector("[data-notify]");
   if (!button || !window.Notification) return;
   if (leave()) htmx.config.sse.pauseOnBackground = false; // who is to be told must hear
@@ -24,8 +29,5 @@ document.addEventListener("DOMContentLoaded", () => {
 document.addEventListener("htmx:sse:after:message", () => {
   const mark = document.querySelector("[data-quiet] :is([data-session-state=working], [data-session-state=quiet])") ? "… " : "";
   document.title = document.querySelector("[data-tab]")?.dataset.tab.replace(/^(… )?/, mark) || document.title;
-  const before = known, now = (known = states());
-  if (!window.Notification || !leave()) return;
-  for (const [session, state] of now)
-    if ((before.get(session) ?? state) !== state && TOLD.includes(state) && !isMuted(session)) tell(session);
+  for (const session of news()) if (leave() && !isMuted(session)) tell(session);
 });

@@ -94,3 +94,35 @@ def test_no_width_scrolls_sideways_or_clips_the_suffix(page: Page, panel: Panel,
     assert row is not None
     assert suffix["x"] + suffix["width"] <= row["x"] + row["width"]
     assert suffix["height"] <= 24
+
+
+def test_filters_that_are_cut_fade_out_there(page: Page, panel: Panel) -> None:
+    mask = "() => getComputedStyle(document.querySelector('.filters')).maskImage"
+    for agent in ("claude-code", "codex", "gemini-cli", "qwen-code", "kimi"):
+        panel.append(agent, {"type": "session/start", "data": {"agent": agent}})
+    page.goto(panel.url)
+    assert page.evaluate(mask) == "none"
+    page.set_viewport_size({"width": 320, "height": 600})
+    page.wait_for_function(f"() => ({mask})() !== 'none'")
+    at_start = page.evaluate(mask)
+    page.locator(".filters").evaluate("filters => { filters.scrollLeft = 9999; }")
+    page.wait_for_function(f"before => ({mask})() !== before", arg=at_start)
+
+
+@pytest.mark.parametrize("width", [360, 600])
+def test_a_phone_tells_whose_session_it_is_and_where(page: Page, panel: Panel, width: int) -> None:
+    start = {"type": "session/start", "data": {"agent": "codex", "title": "t" * 80, "cwd": "/home/ann/" + "c" * 80}}
+    panel.append("s", start)
+    panel.write("s", todos("a=i b=p"))
+    page.set_viewport_size({"width": width, "height": 640})
+    page.goto(panel.url)
+    place, agent = page.locator(".session .where").bounding_box(), page.locator(".session .agent").bounding_box()
+    name = page.locator(".session .session-name").bounding_box()
+    assert place is not None
+    assert agent is not None
+    assert name is not None
+    assert place["width"] > 150
+    assert agent["width"] > 20
+    assert abs(place["y"] - agent["y"]) < 8
+    assert place["y"] >= name["y"] + name["height"]
+    assert page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

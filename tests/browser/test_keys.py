@@ -67,6 +67,7 @@ def test_keys_open_the_plan_and_the_rows_and_tell_themselves(page: Page, shared_
     assert page.locator("[data-tool]").get_attribute("open") is not None
     page.keyboard.press("?")
     assert page.locator("#keys").is_visible()
+    assert page.locator("#keys kbd").all_text_contents() == ["j", "k", "o", "?"]  # nothing to search here
     page.keyboard.press("Escape")
     assert not page.locator("#keys").is_visible()
     page.keyboard.press("Control+o")  # the browser's own are left alone
@@ -140,6 +141,32 @@ def test_a_tab_that_asked_to_be_told_hears_in_the_background(context: BrowserCon
     panel.append("s", WAIT)
     page.wait_for_function("() => window.told.length === 1")
     assert panel.parts.hub.viewers == 1
+
+
+def test_a_session_tells_that_it_waits_also_one_that_the_page_had_not_shown(page: Page, panel: Panel) -> None:
+    """R153: one beyond the board's first page, and one that is new; once each, and nothing on a reload."""
+    page.add_init_script(f"({CAUGHT})(); localStorage.setItem('planstrip:notify', '1')")
+    start(panel, "beyond")
+    for number in range(52):
+        panel.append(f"s{number}", {"type": "session/start", "data": {"agent": "codex"}}, TURN)
+    page.goto(panel.url)
+    wait_live(page)
+    assert page.locator(".session", has_text="beyond").count() == 0
+    panel.append("beyond", WAIT)
+    page.wait_for_function("() => window.told.length === 1")
+    start(panel, "new")
+    panel.append("new", WAIT)
+    page.wait_for_function("() => window.told.length === 2")
+    old = {"type": "turn/start", "data": {"turn": 1}, "time": 1_700_000_000_000}
+    panel.append("imported", old, WAIT | {"time": 1_700_000_000_000})
+    panel.append("new", RESUME)
+    page.wait_for_selector(".session[data-session-state=working] >> text=new")
+    assert [name for name, *_ in page.evaluate("() => window.told")] == ["beyond", "new"]
+    panel.append("new", WAIT)
+    page.wait_for_function("() => window.told.length === 3")
+    page.reload()
+    wait_live(page)
+    assert page.evaluate("() => window.told") == []
 
 
 def test_a_frame_has_no_keys(page: Page, shared_panel: Panel) -> None:

@@ -161,3 +161,27 @@ def test_a_frame_of_300_px_has_one_line_and_its_list_scrolls_inside(page: Page, 
     assert opened["y"] + opened["height"] <= 300
     assert strip.locator("ul").first.evaluate("list => list.scrollHeight > list.clientHeight")
     assert page.evaluate("() => document.documentElement.scrollHeight") <= 300
+
+
+@pytest.mark.parametrize("width", [360, 1180])
+def test_long_lists_begin_at_what_is_in_progress_and_show_that_there_is_more(
+    page: Page, shared_panel: Panel, width: int
+) -> None:
+    session = new_session()
+    for active in range(41):
+        status = [(n, "completed" if n < active else "in_progress" if n == active else "pending") for n in range(42)]
+        shared_panel.write(session, [{"content": f"Task {n}", "status": of} for n, of in status])
+    page.set_viewport_size({"width": width, "height": 640})
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    page.locator(f"{STRIP} > summary").click()
+    listed = page.locator(f"{STRIP} > .todos")
+    if width < 1080:
+        page.locator(".aside-summary").click()
+    lanes = page.locator(".plot")
+    for scrolled, active in ((listed, ":scope > [data-status=in_progress]"), (lanes, "[data-kind=working]")):
+        place = """(list, active) => {
+          const [outer, inner] = [list, list.querySelector(active)].map((one) => one.getBoundingClientRect());
+          return list.scrollTop > 0 && inner.top >= outer.top && inner.bottom <= outer.bottom;
+        }"""
+        assert scrolled.evaluate(place, active)
+        assert scrolled.evaluate("list => getComputedStyle(list).backgroundImage !== 'none'")

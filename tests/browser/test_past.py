@@ -25,14 +25,15 @@ def wait_at(page: Page, position: int) -> None:
 def test_the_slider_steps_from_write_to_write_by_key(page: Page, shared_panel: Panel) -> None:
     session = story(shared_panel)
     page.goto(f"{shared_panel.url}/sessions/{session}?at=8")
-    slider = page.get_by_role("slider")
-    slider.focus()
+    expect(page.get_by_role("slider")).to_be_focused()  # from the start: nothing else need be found first
     page.keyboard.press("ArrowLeft")
     wait_at(page, 5)
     assert page.url.endswith("at=5")
     assert page.locator(f"{STRIP} [data-field=header]").text_content() == "1 completed\u2002·\u20021 in progress"
     page.keyboard.press("ArrowLeft")  # the slider has kept the focus
     wait_at(page, 2)
+    page.keyboard.press("j")  # and leaves the other keys what they are
+    expect(page.locator(".tool-row > summary").first).to_be_focused()
     page.reload()
     assert page.locator("#live").get_attribute("data-position") == "2"
 
