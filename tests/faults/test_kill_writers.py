@@ -115,11 +115,12 @@ def test_a_watcher_that_is_killed_is_followed_by_one_that_goes_on(database: Path
     folder, whole = tmp_path / "sessions", tmp_path / "whole"
     for number in range(8):
         _copy(whole / f"{number}.jsonl", f"s{number}")
-    folder.mkdir()
     growing = threading.Thread(target=_grow, args=(whole, folder))
     for run in range(RUNS):
         with start("watch", str(folder), "--database-url", url_of(database)) as process, opened(database) as store:
             if not run:
+                _copy(folder / "first.jsonl", "first")
+                _wait_for_events(store, 1, process)
                 growing.start()
             _wait_for_events(store, some(1, 60), process, growing)
             process.kill()
@@ -129,6 +130,7 @@ def test_a_watcher_that_is_killed_is_followed_by_one_that_goes_on(database: Path
         watcher = threading.Thread(target=watch_paths, args=(store.writer, [folder], stop))
         watcher.start()
         growing.join()
+        _copy(whole / "first.jsonl", "first")
         try:
             wait_until(lambda: len(_rows(store)) >= len(once(whole)), TIMEOUT_S)
         finally:

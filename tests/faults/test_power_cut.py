@@ -18,7 +18,7 @@ from tests.faults.volume import attached, mounted
 from tests.running import Program, serving
 from tests.stores import events_of, opened
 
-CUTS: Final = 6 * RUNS
+CUTS: Final = 4 * RUNS
 WAL_HEADER: Final = 32
 FRAME_HEADER: Final = 24
 
@@ -32,7 +32,7 @@ def test_a_disk_that_loses_its_power_holds_what_was_acknowledged(empty_log: byte
         (volume / "plans.sqlite3").write_bytes(empty_log)
         os.sync()
         cuts: list[tuple[Path, list[Write]]] = []
-        with serving(volume / "plans.sqlite3") as program, loaded(program.url) as load:
+        with serving(volume / "plans.sqlite3") as program, loaded(program.url, 0.005) as load:
             for number in range(CUTS):
                 load.wait(some(1, 60))
                 acknowledged = load.acknowledged
@@ -55,7 +55,7 @@ def test_files_as_a_power_cut_could_leave_them_hold_what_was_acknowledged(databa
     """The same by a model, which tears more: the write-ahead log ends at, or is garbled from, any byte after its last
     commit; the database file is as old as the log allows; the shared memory is gone."""
     cuts: list[tuple[Path, list[Write]]] = []
-    with serving(database) as program, loaded(program.url) as load:
+    with serving(database) as program, loaded(program.url, 0.005) as load:
         for number in range(CUTS):
             load.wait(some(1, 60))
             cuts.append(torn(database, tmp_path / f"cut{number}", load))

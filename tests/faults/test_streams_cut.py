@@ -15,7 +15,7 @@ from tests.faults.waiting import wait_until
 from tests.running import TIMEOUT_S, Panel, serving
 from tests.test_workers import wait_until_it_answers, workers_of
 
-VIEWERS = 20
+VIEWERS = 10
 CUTS = 15 * RUNS
 WITHIN_S = 5.0
 
