@@ -178,10 +178,10 @@ def test_long_lists_begin_at_what_is_in_progress_and_show_that_there_is_more(
     if width < 1080:
         page.locator(".aside-summary").click()
     lanes = page.locator(".plot")
-    for scrolled, inside in ((listed, ":scope > [data-status=in_progress]"), (lanes, "[data-kind=working]")):
-        place = """(list, active) => {
-          const [outer, inner] = [list, list.querySelector(active)].map((one) => one.getBoundingClientRect());
+    for scrolled, current in ((listed, ":scope > [data-status=in_progress]"), (lanes, "[data-kind=working]")):
+        place = """(list, current) => {
+          const [outer, inner] = [list, list.querySelector(current)].map((one) => one.getBoundingClientRect());
           return list.scrollTop > 0 && inner.top >= outer.top && inner.bottom <= outer.bottom;
         }"""
-        assert scrolled.evaluate(place, inside)
+        assert scrolled.evaluate(place, current)
         assert scrolled.evaluate("list => getComputedStyle(list).backgroundImage !== 'none'")
