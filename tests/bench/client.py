@@ -17,8 +17,8 @@ def request_bytes(method: str, path: str, body: bytes = b"") -> bytes:
 
 class Client:
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), 60)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = port
+        self._socket = _connected(port)
 
     def __enter__(self) -> Self:
         return self
@@ -31,7 +31,11 @@ class Client:
     def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         """The answer's body. Raises RuntimeError for any status but 200 and 201."""
         self._socket.sendall(request_bytes(method, path, body))
-        received = b""
+        received = self._socket.recv(RECEIVE_BYTES)
+        if not received and method == "GET":  # it was idle for longer than the server keeps a connection
+            self._socket.close()
+            self._socket = _connected(self._port)
+            self._socket.sendall(request_bytes(method, path, body))
         while b"\r\n\r\n" not in received:
             received += self._receive()
         head, _, rest = received.partition(b"\r\n\r\n")
@@ -52,6 +56,12 @@ class Client:
         if not received:
             raise RuntimeError("the server closed the connection")
         return received
+
+
+def _connected(port: int) -> socket.socket:
+    found = socket.create_connection(("127.0.0.1", port), 60)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
 
 
 class Stream:

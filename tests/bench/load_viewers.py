@@ -79,18 +79,24 @@ class Slow:
     socket: socket.socket
     seen: Seen = field(default_factory=Seen)
     is_cut: bool = False
+    until: int | None = None
     _chunks: Chunks = field(default_factory=Chunks)
 
-    async def read(self) -> None:
-        while not self.is_stalled and not self.is_cut:
-            await asyncio.sleep(1)
-            await self._take(SLOW_BYTES)
+    @property
+    def is_done(self) -> bool:
+        return self.is_stalled or self.is_cut or (self.until is not None and self.seen.position >= self.until)
 
-    async def catch_up(self, position: int) -> None:
+    async def read(self) -> None:
+        """One task does all of it: to cancel a reading for another could lose its bytes."""
+        while not self.is_done:
+            if self.until is None:
+                await asyncio.sleep(1)
+            await self._take(SLOW_BYTES if self.until is None else 1 << 16)
+
+    def catch_up(self, position: int) -> None:
         """Read on at full speed until `position`."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LARGE_BUFFER)
-        while self.seen.position < position and not self.is_cut:
-            await self._take(1 << 16)
+        self.until = position
 
     async def _take(self, count: int) -> None:
         """A server may cut who reads too slowly: that is told, and is no fault."""
@@ -141,12 +147,13 @@ async def watch(port: int, sessions: int, count: int, slow: int, stalled: int, o
     reading = [asyncio.create_task(reader.read()) for reader in late]
     print("ready", flush=True)
     heads = {int(session): head for session, head in json.loads(await _line()).items()}
-    for task in reading:
+    for reader in late:
+        reader.catch_up(heads.get(reader.session, 0))
+    await asyncio.gather(*(_until(viewer, heads.get(viewer.session, 0)) for viewer in viewers))
+    await _until_done(late)
+    for task in reading:  # which may wait for what comes after that
         task.cancel()
     await asyncio.gather(*reading, return_exceptions=True)
-    await asyncio.gather(*(_until(viewer, heads.get(viewer.session, 0)) for viewer in viewers))
-    catching = (reader.catch_up(heads.get(reader.session, 0)) for reader in late if not reader.is_stalled)
-    await asyncio.gather(*(asyncio.wait_for(one, CATCH_UP_S) for one in catching), return_exceptions=True)
     await asyncio.to_thread(out.write_text, json.dumps(_told(viewers, late)))
     print("done", flush=True)
     await _line()
@@ -166,6 +173,13 @@ async def _until(viewer: Viewer, position: int) -> None:
     """Wait for `position`, but not for ever: whoever is still behind then has lost an update."""
     for _ in range(round(CATCH_UP_S / LOOK_S)):
         if viewer.fault or viewer.seen.position >= position:
+            return
+        await asyncio.sleep(LOOK_S)
+
+
+async def _until_done(late: list[Slow]) -> None:
+    for _ in range(round(CATCH_UP_S / LOOK_S)):
+        if all(reader.is_done for reader in late):
             return
         await asyncio.sleep(LOOK_S)
 

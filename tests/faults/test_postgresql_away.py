@@ -117,7 +117,8 @@ def test_a_standby_may_take_the_primarys_place_under_load() -> None:
                     viewer.until_told("behind", RECOVERY_S)
                 assert_away(program.url)
                 point(address, standby)
-                wait_until(lambda: get(program.url, "/healthz").status_code == 200, RECOVERY_S)
+                wait_until(lambda: get(program.url, "/api/sessions").status_code == 200, RECOVERY_S)
+                assert "read-only" in get(program.url, "/healthz").json()["store"]
                 refused = len(load.writes)
                 wait_until(lambda: len(load.writes) > refused + 5, RECOVERY_S)
                 assert {write.status for write in load.writes[refused:]} == {503}

@@ -168,6 +168,9 @@ def test_watched_files_change_the_list_with_each_call(log: Log, store: Store, tm
                 file.write(line)
             if (count := expected.get(json.loads(line).get("uuid", ""))) is not None:
                 soon(lambda count=count: writes(log) == LISTS[:count])  # type: ignore[misc]
+        whole = store.fresh()
+        whole.take(tmp_path)
+        soon(lambda: len(log.rows()) == len(whole.rows()))
     assert writes(log, LEXER) == writes(log, PARSER) == []
     rows = log.rows()
     assert log.take(tmp_path).added == 0

@@ -63,7 +63,7 @@ def test_the_plan_of_a_page_is_that_of_the_api_at_every_position(shared_panel: P
 def test_writes_are_the_stops(shared_panel: Panel) -> None:
     session = story(shared_panel)
     text = get(shared_panel, f"/sessions/{session}?at=6&lang=en")
-    assert 'type="range" name="stop" min="0" max="4" value="2"' in text
+    assert 'type="range" autofocus name="stop" min="0" max="4" value="2"' in text
     assert "Write 2 of 4" in text
     assert f'href="/sessions/{session}?lang=en&amp;at=3"' in text
     assert f'href="/sessions/{session}?lang=en&amp;at=10"' in text

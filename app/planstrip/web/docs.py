@@ -42,7 +42,7 @@ DESCRIPTIONS: Final = (
     _("The view tokens, the newest first; those that ended a month ago are listed no longer."),
     _("Revoke a view token: what it opened shuts at once, open streams within seconds."),
     _("Take in what an agent's hook says: record it, or read on in its transcript where that lies here."),
-    _("200 while the store answers, 503 when it does not."),
+    _("200 while the store can be read and written, 503 when it cannot."),
     _("Figures for Prometheus."),
     _("Write the complete list, as the model does. A refused list is recorded and answered with 422."),
 )
