@@ -118,7 +118,7 @@ def test_a_standby_may_take_the_primarys_place_under_load() -> None:
                 assert_away(program.url)
                 point(address, standby)
                 wait_until(lambda: get(program.url, "/api/sessions").status_code == 200, RECOVERY_S)
-                assert "read-only" in get(program.url, "/healthz").json()["store"]
+                wait_until(lambda: "read-only" in get(program.url, "/healthz").json()["store"], RECOVERY_S)
                 refused = len(load.writes)
                 wait_until(lambda: len(load.writes) > refused + 5, RECOVERY_S)
                 assert {write.status for write in load.writes[refused:]} == {503}
