@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from planstrip.db import logged
 from planstrip.errors import PlanstripError
 from planstrip.retention import archive, told
 from planstrip.settings import Settings
@@ -45,5 +46,6 @@ def _keep(database_url: str, folder: Path, keep_days: int, ending: threading.Eve
                 if ending.is_set():
                     return
         except (PlanstripError, SQLAlchemyError) as error:
-            log.warning("archiving failed, the next hour tries again: %s", error)
+            said = error.detail if isinstance(error, PlanstripError) else logged(error)
+            log.warning("archiving failed, the next hour tries again: %s", said)
         ending.wait(EVERY_S)

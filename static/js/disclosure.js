@@ -11,5 +11,6 @@ for (const name of ["DOMContentLoaded", "htmx:after:swap"]) document.addEventLis
 document.addEventListener("click", ({ target }) => {
   const panel = target.closest("[data-sticky-open] > summary")?.parentElement;
   if (!panel) return;
-  try { localStorage.setItem(key(panel), kept[key(panel)] = panel.open ? "0" : "1"); } catch {} // before it toggles
+  kept[key(panel)] = panel.open ? "0" : "1"; // asked before the browser toggles
+  try { localStorage.setItem(key(panel), kept[key(panel)]); } catch {}
 });

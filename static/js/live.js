@@ -15,8 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   region.addEventListener("htmx:sse:error", lose);
   region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
   region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());
-  for (const name of ["htmx:error", "htmx:response:error"]) // until the next sign of the server, in fifteen seconds
-    region.addEventListener(name, ({ target }) => target === region || show("lost", "failed"));
+  for (const name of ["htmx:error", "htmx:response:error"]) region.addEventListener(name, ({ target }) => target === region || show("lost", "failed"));
   document.addEventListener("visibilitychange", () => {
     heardAt = Date.now();
     if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");

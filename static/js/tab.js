@@ -6,8 +6,7 @@ const known = new Map(), NEW_MS = 60_000; // in which state each session was las
 const news = () => [...document.querySelectorAll("[data-watch]")].filter((one) => {
   const { watch, sessionState: now } = one.dataset, before = known.get(watch);
   known.set(watch, now); // one never seen came from beyond the page, or into being: it is news if it gave a sign just now
-  const isNews = before ? before !== now : Date.now() - Date.parse(one.querySelector("time")?.dateTime) < NEW_MS;
-  return isNews && TOLD.includes(now);
+  return TOLD.includes(now) && (before ? before !== now : Date.now() - Date.parse(one.querySelector("time")?.dateTime) < NEW_MS);
 });
 function tell(session) { // under a tag that is the same in every tab: once
   const [name, state] = ["[data-field=session]", ".chip.state"].map((part) => session.querySelector(part).textContent.trim());

@@ -6,5 +6,6 @@ try { // a frame's address says what it shows, and it may have no storage
 } catch {}
 document.addEventListener("click", ({ target }) => {
   if (!target.closest("[data-theme-switch]")) return;
-  localStorage.setItem("planstrip:theme", root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % 3]);
+  root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
+  localStorage.setItem("planstrip:theme", root.dataset.theme);
 });

@@ -167,9 +167,10 @@ def test_the_strip_has_one_line_of_notes_and_nothing_of_it_is_cut_off(
 
 @pytest.mark.parametrize("case", ["running", "quiet", "done"])
 def test_a_folded_strip_on_a_phone_tells_its_age(page: Page, shared_panel: Panel, case: str) -> None:
-    done = [ago(9, "todo/write", todos=todos("a=c")), ago(8, "turn/end", turn=1, reason={"kind": "completed"})]
+    """Once it is one to tell: younger than ten minutes it is one line (R115), unless the agent fell silent."""
+    done = [ago(12, "todo/write", todos=todos("a=c")), ago(11, "turn/end", turn=1, reason={"kind": "completed"})]
     page.set_viewport_size({"width": 360, "height": 640})
-    show(page, shared_panel, turn(30), *(done if case == "done" else [plan(29 if case == "quiet" else 9)]))
+    show(page, shared_panel, turn(30), *(done if case == "done" else [plan(8 if case == "quiet" else 12)]))
     if case == "running":
         shared_panel.append(page.url.rpartition("/")[2], call(0))
     age = page.locator(f"{STRIP} .note-age")

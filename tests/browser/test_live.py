@@ -148,6 +148,19 @@ def test_the_readers_choice_is_kept_when_the_strip_goes_and_comes_back_and_over_
     page.wait_for_selector(f"{STRIP}[open]")
 
 
+def test_the_readers_choice_is_kept_in_a_frame_that_has_no_storage(page: Page, shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=c"))
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })")
+    page.goto(f"{shared_panel.url}/embed/{session}")
+    wait_live(page)
+    page.locator(STRIP).locator("summary").click()
+    shared_panel.append(session, TURN)
+    page.wait_for_selector(STRIP, state="detached")
+    shared_panel.write(session, todos("b=i"))
+    page.wait_for_selector(f"{STRIP}[open]")
+
+
 def test_a_reader_at_the_end_follows_new_rows(page: Page, shared_panel: Panel) -> None:
     session = new_session()
     shared_panel.append(session, TURN, *[event for n in range(60) for event in (call(f"{n}"), result(f"{n}"))])
