@@ -11,6 +11,7 @@ from typing import cast
 import uvloop
 
 from tests.bench.client import request_bytes
+from tests.bench.load_frames import Chunks
 from tests.bench.logs import todos
 
 PAUSE_S = 0.25  # longer than the program's frame interval: what is measured is a frame, not the wait for the next
@@ -86,28 +87,14 @@ class Viewer(asyncio.Protocol):
     def __init__(self, audience: Audience, request: bytes) -> None:
         self._audience = audience
         self._request = request
-        self._received = b""
-        self._is_open = False
+        self._chunks = Chunks()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         cast(asyncio.Transport, transport).write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        self._received += data
-        if not self._is_open:
-            head, mark, rest = self._received.partition(b"\r\n\r\n")
-            if not mark:
-                return
-            if not head.startswith(b"HTTP/1.1 200"):
-                raise SystemExit(f"a stream was refused: {head!r}")
-            self._received, self._is_open = rest, True
-        while True:
-            size, mark, rest = self._received.partition(b"\r\n")
-            end = int(size, 16) if mark else 0
-            if not mark or len(rest) < end + 2:
-                return
-            self._received = rest[end + 2 :]
-            self._audience.take(rest[:end])
+        for frame in self._chunks.feed(data):
+            self._audience.take(frame)
 
 
 async def drive(session: str, ours: Audience, bare: Audience, rounds: int, writes: int) -> None:
