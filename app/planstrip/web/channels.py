@@ -86,6 +86,7 @@ class Channel(Generic[V]):
     _head: int = 0
     _handed_out: int = 0
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _frames: dict[tuple[str, Base, bool], tuple[bytes | None, Base]] = field(default_factory=dict)
     _opening: "asyncio.Task[None] | None" = None
     _pump: "asyncio.Task[None] | None" = None
@@ -160,9 +161,8 @@ class Channel(Generic[V]):
             await asyncio.sleep(FRAME_INTERVAL_S)
 
     def _told(self) -> dict[str, Any]:
-        return {
-            FIELDS: {} if self.topic.hears_all else {"session": self.topic.name}
-        }  # the board's name is what it was asked
+        """What a log record says of it: the board's name is what it was asked, which may be anything."""
+        return {FIELDS: {} if self.topic.hears_all else {"session": self.topic.name}}
 
     def _fall_behind(self) -> bool:
         self.is_behind = True
@@ -170,8 +170,17 @@ class Channel(Generic[V]):
         asyncio.get_running_loop().call_later(RETRY_S, self.wake)
         return False
 
+    async def reach(self, place: Callable[[V], int], position: int) -> None:
+        """Look again where a viewer has seen more: another worker showed it, whose notice has not come yet."""
+        if self.view is not None and place(self.view) < position:
+            await self._refresh(self.topic.read)
+
     async def _refresh(self, read: Callable[[V | None], V]) -> bool:
-        """Whether the view is up to date."""
+        """Whether the view is up to date. One at a time: what was read first must not arrive last."""
+        async with self._reading:
+            return await self._refreshed(read)
+
+    async def _refreshed(self, read: Callable[[V | None], V]) -> bool:
         news, self._news = self._news, []
         try:
             view, shown = await asyncio.to_thread(self._seen, read)

@@ -85,6 +85,7 @@ class Hub:
         self.is_watched.set()
         try:
             await channel.open()
+            await channel.reach(kind.place, after)
             base, is_first, beats, seen = Base(after), is_new, channel.beats, channel.views
             while not self.is_closed:
                 turned = channel.turned
