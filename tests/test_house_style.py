@@ -74,7 +74,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "copying": BASE,
     "archives": BASE | {"snapshot"},
     "retention": BASE | {"archives", "forgetting", "terminal"},
-    "keeping": {"errors", "retention", "settings"},
+    "keeping": {"db", "errors", "retention", "settings"},
     "backups": BASE | {"archives", "copying", "eventlog", "plan"},
     "restoring": BASE | {"archives", "copying", "backups"},
     "operation": {"terminal", "progress", "backups", "restoring", "retention"},
