@@ -177,6 +177,32 @@ def test_a_run_that_hooks_and_transcripts_tell_is_shown_once(
     assert {session: panel.events(session) for session in alone} == found
 
 
+@given(run=st.sampled_from(sorted(NAMED)), cut=st.integers(0, 60))
+@example(run="claude-code-subagents", cut=4)
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_transcript_that_is_read_whole_between_two_hooks_is_shown_once(
+    run: str, cut: int, database: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """What a hook has begun to tell, a call or a turn, may be over in the transcript before the next hook comes."""
+    folder = tmp_path_factory.mktemp("midst")
+    for name in ("alone", "both"):
+        if not is_on_postgresql(database):
+            shutil.copy(database, folder / name)
+    with running(folder / "alone") as panel:
+        import_paths(panel.parts.writer, files_of(run))
+        alone = {session: panel.events(session) for session in sessions_of(run)}
+    hooks = list(timed(run, alone))
+    with running(folder / "both") as panel:
+        for at, payload in hooks[:cut]:
+            send(panel, run, at, payload)
+        import_paths(panel.parts.writer, files_of(run))
+        for at, payload in hooks[cut:]:
+            send(panel, run, at, payload)
+        for session, events in alone.items():
+            assert shown(panel.events(session)) == shown(events)
+            assert panel.plan(session)["todos"] == (final(events) or None)
+
+
 @st.composite
 def gaps(draw: st.DrawFn) -> tuple[str, str, int, int]:
     """A run, an order, and which of its hooks were never delivered."""

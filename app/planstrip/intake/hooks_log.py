@@ -180,7 +180,7 @@ class _Taking:
         """A call that is not told yet, the list that it was accepted with, and its result."""
         call = answer.call
         key = answer.key or self._of_call(call, "tool/result")
-        twin = None if _is_transcripts(key) else self.others.twin(call)
+        twin = None if _is_transcripts(key) else self.others.twin(call) or self._own(call)
         if self._has(key) or not self._may_tell(call, key) or (twin and self._is_through(twin, call)):
             return
         if call.name:
@@ -216,6 +216,10 @@ class _Taking:
         if is_through and call.name in TASK_TOOLS:
             self.plans.forget(self._owner(call))  # it is in the log, from which the list is read again
         return is_through
+
+    def _own(self, call: Called) -> Stored | None:
+        """The call as it was told before it ran; a transcript may have told by now what became of it."""
+        return self.others.stored(self._of_call(call, "tool/call"))
 
     def _outcome(self, answer: Answered) -> tuple[bool, str]:
         """Whether it failed, by the flag or by the words in which this agent tells it."""

@@ -76,6 +76,9 @@ class Others:
         others = [row for row in self._near("tool/call") if door_of(row.key) != "hook"]
         return next((row for row in others if is_same(told, self.at, row)), None)
 
+    def stored(self, key: str) -> Stored | None:
+        return next(iter(read_rows(self.connection, _BY_KEY, {"session": self.session, "key": key})), None)
+
     def has_ours(self, call: Called) -> bool:
         """Whether our own tool has told the call itself: by the id, or where the client gave none by the very list."""
         told = ToolCall(call.call_id, tool.NAME, call.arguments)
@@ -134,6 +137,7 @@ class Others:
         return {"session": self.session, "type": type_}
 
 
+_BY_KEY: Final = select(*COLUMNS).where(events.c.session == bindparam("session"), events.c.key == bindparam("key"))
 _IS_START: Final = events.c.type == "turn/start"
 _OF_TYPE: Final = (*IN_SESSION, events.c.type == bindparam("type"))
 # Not in order: SQLite would then walk the whole session, where the index finds the few.
