@@ -196,8 +196,10 @@ def test_a_transcript_that_is_read_whole_between_two_hooks_is_shown_once(
         for at, payload in hooks[:cut]:
             send(panel, run, at, payload)
         import_paths(panel.parts.writer, files_of(run))
+        assert import_paths(panel.parts.writer, files_of(run)).added == 0
         for at, payload in hooks[cut:]:
             send(panel, run, at, payload)
+        assert import_paths(panel.parts.writer, files_of(run)).added == 0
         for session, events in alone.items():
             assert shown(panel.events(session)) == shown(events)
             assert panel.plan(session)["todos"] == (final(events) or None)

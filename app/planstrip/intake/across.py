@@ -60,7 +60,7 @@ def without_told(engine: Engine, session: str, drafts: Sequence[Draft]) -> Seque
     if all(door_of(draft.key) != "transcript" for draft in drafts):
         return drafts
     with engine.connect() as connection:
-        told = _told(connection, session)
+        told = elsewhere(connection, session)
         if not told:
             return drafts
         types = ["turn/start", "turn/end", "todo/write"]
@@ -271,7 +271,7 @@ def _newest_turn(rows: Sequence[Stored]) -> Stored | None:
     return next((row for row in reversed(rows) if isinstance(row.event, TurnStart)), None)
 
 
-def _told(connection: Connection, session: str) -> list[Stored]:
+def elsewhere(connection: Connection, session: str) -> list[Stored]:
     """What hooks and wires have told, in order."""
     told: list[Stored] = []
     for start in (HOOKS, *WIRES):

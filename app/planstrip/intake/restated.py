@@ -13,7 +13,7 @@ from sqlalchemy import Engine, bindparam, func, select, text
 
 from planstrip.eventlog import Draft
 from planstrip.events import TodoWrite
-from planstrip.intake.across import HOOKS, MCP, WIRES
+from planstrip.intake.across import HOOKS, MCP, WIRES, elsewhere
 from planstrip.intake.check import check_data
 from planstrip.plan.todos import count
 from planstrip.tables import MARKED, events
@@ -21,9 +21,13 @@ from planstrip.tables import MARKED, events
 
 @dataclass(slots=True)
 class Restated:
-    """`newest`: the time of the newest list that a transcript has told of the session; None where it told none."""
+    """`newest`: the time of the newest list that a transcript has told of the session; None where it told none.
+
+    `told`: the calls whose lists other doors have told.
+    """
 
     newest: int | None
+    told: frozenset[str] = frozenset()
     _keys: list[str] = field(default_factory=list)  # of what is known or late
     _last: Draft | None = None
     _is_cleared: bool = False
@@ -31,15 +35,22 @@ class Restated:
     @classmethod
     def of(cls, engine: Engine, session: str) -> "Restated":
         with engine.connect() as connection:
-            return cls(connection.execute(_NEWEST, {"session": session}).scalar())
+            newest = connection.execute(_NEWEST, {"session": session}).scalar()
+            rows = elsewhere(connection, session) if newest is not None else []
+        calls = (row.call_id for row in rows if isinstance(row.event, TodoWrite))
+        return cls(newest, frozenset(call for call in calls if call is not None))
 
     def holds(self, draft: Draft) -> bool:
         """Whether a list is kept back until the end."""
         self._last, self._is_cleared = draft, False
         is_old = self.newest is not None and draft.time is not None and draft.time < self.newest
-        if is_old and draft.key is not None:
+        if is_old and draft.key is not None and not self._is_told(draft):
             self._keys.append(draft.key)
         return is_old
+
+    def _is_told(self, draft: Draft) -> bool:
+        """A list of a call that another door has told is none that came late."""
+        return isinstance(draft.event, TodoWrite) and draft.event.call_id in self.told
 
     def turn_starts(self) -> None:
         last = self._last and self._last.event
