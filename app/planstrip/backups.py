@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
@@ -28,17 +28,17 @@ from planstrip.db import (
 from planstrip.errors import StoreUnusable, UnusableSettings
 from planstrip.eventlog import read
 from planstrip.plan.view import stand
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import BESIDE, hot_beside, is_own, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
-
-BESIDE: Final = ("", "-wal", "-shm", "-journal")  # a database's own file, and what SQLite keeps beside it
 
 
 def back_up(database_url: str, file: Path, *, is_forced: bool = False, on_progress: Progress | None = None) -> Copied:
     """As the database stands at this moment, whoever writes on meanwhile. `unequal`: then there is no file.
 
-    Raises UnusableSettings for a file that is there already, StoreUnusable for the database.
+    Raises UnusableSettings for a file that is there already or is a database's own, StoreUnusable for the database.
     """
+    if is_own(database_url, file):
+        raise UnusableSettings(f"{file} is the database itself, or a file of its own; name another for the backup")
     _refuse_present(file, is_forced)
     with part_of(file) as part:
         path = sqlite_path(database_url)
@@ -149,6 +149,10 @@ def part_of(file: Path) -> Iterator[Path]:
 
 
 def _refuse_present(file: Path, is_forced: bool) -> None:
+    if file.is_dir():
+        raise UnusableSettings(f"{file} is a folder; name a file in it")
+    if (hot := hot_beside(file)) is not None:
+        raise UnusableSettings(f"{file} is a database that is in use, or was: {hot} lies beside it; name another file")
     if os.path.lexists(file) and not is_forced:
         raise UnusableSettings(f"{file} is there already; --force replaces it")
 

@@ -14,11 +14,11 @@ from sqlalchemy import Engine, delete
 
 from planstrip import copying
 from planstrip.archives import sync
-from planstrip.backups import BESIDE, back_up, check, connected, part_of
+from planstrip.backups import back_up, check, connected, part_of
 from planstrip.copying import Copied, Progress, compared, sums_of
 from planstrip.db import address_of, for_writing, hold_all, open_engine, open_file, prepare, revision, stay
 from planstrip.errors import StoreUnusable, UnusableSettings
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import BESIDE, is_own, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
 
 IN_USE: Final = "stop every server, `watch`, `mcp` and `acp` that uses it, then try again"
@@ -35,8 +35,11 @@ class Restored:
 def restore(file: Path, database_url: str, *, is_forced: bool = False, on_progress: Progress | None = None) -> Restored:
     """All or nothing, also where it is cut off. With `is_forced` what is replaced is kept beside it.
 
-    Raises UnusableSettings for a file that is no backup, a database that holds events, or one that is in use.
+    Raises UnusableSettings for a file that is no backup or the database's own, a database that holds events, or one
+    that is in use.
     """
+    if is_own(database_url, file):
+        raise UnusableSettings(f"{file} is the database itself, or a file of its own; name a backup")
     sums = check(file)
     path = sqlite_path(database_url)
     if path is None:

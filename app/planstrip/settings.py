@@ -217,11 +217,6 @@ def is_loopback(host: str) -> bool:
         return name == "localhost"
 
 
-def sqlite_path(database_url: str) -> Path | None:
-    prefix = "sqlite:///"
-    return Path(database_url[len(prefix) :]) if database_url.startswith(prefix) else None
-
-
 def _fault(fault: Any) -> str:
     name = str(fault["loc"][0])
     if name == "allow_parallel_in_progress" and fault["type"] == "missing":

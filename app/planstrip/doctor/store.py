@@ -19,7 +19,7 @@ from planstrip.db import address_of, known_revisions, open_engine, revision, sai
 from planstrip.doctor.findings import Finding, note, ok, wrong
 from planstrip.doctor.wakeups import file_wake_ups, served_wake_ups
 from planstrip.errors import StoreUnusable
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import sqlite_path
 from planstrip.tables import SCHEMA_HEAD
 
 MIB: Final = 1024 * 1024
