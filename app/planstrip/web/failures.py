@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip.db import is_stores, logged, said_by
-from planstrip.errors import Invalid, NotFound, PlanstripError, Said, Unavailable
+from planstrip.errors import Full, Invalid, NotFound, PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
+from planstrip.hooks.post import FULL_HEADER
 from planstrip.logs import request_id
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -63,7 +64,8 @@ def response_to(request: Request, error: Exception) -> Response:
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
-    return answer(request, error, {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None)
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+    return answer(request, error, headers | ({FULL_HEADER: "sessions"} if isinstance(error, Full) else {}))
 
 
 async def _known(request: Request, error: Exception) -> Response:
