@@ -19,7 +19,7 @@ RUN useradd --system --uid 10001 --no-create-home --home-dir /data planstrip \
 COPY --from=build /opt/planstrip /opt/planstrip
 # hadolint ignore=DL3064
 ENV PATH=/opt/planstrip/bin:$PATH PYTHONDONTWRITEBYTECODE=1 HOME=/data XDG_DATA_HOME=/data \
-    PLANSTRIP_HOST=0.0.0.0 PLANSTRIP_SECRETS_DIR=/run/secrets
+    PLANSTRIP_HOST=0.0.0.0
 USER 10001
 WORKDIR /data
 VOLUME /data

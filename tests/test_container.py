@@ -129,7 +129,20 @@ def test_settings_are_read_from_files_of_secrets(secrets: Path, monkeypatch: pyt
     assert database_url_or_default(None) == "postgresql://p:s@db/plans"
     monkeypatch.setenv("PLANSTRIP_TOKEN", "of-the-environment")
     assert load(allow_parallel_in_progress=True).secret == "of-the-environment"
-    monkeypatch.setenv("PLANSTRIP_SECRETS_DIR", str(secrets / "nowhere"))
-    monkeypatch.delenv("PLANSTRIP_TOKEN")
-    with pytest.raises(UnusableSettings, match="token is not set"):
-        load(allow_parallel_in_progress=True, host="192.0.2.1")
+
+
+@pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("planstrip_token", "is a file")])
+def test_a_folder_of_secrets_that_is_none_is_told(
+    secrets: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setenv("PLANSTRIP_SECRETS_DIR", str(secrets / name))
+    for asks in (lambda: load(allow_parallel_in_progress=True), lambda: database_url_or_default(None)):
+        with pytest.raises(UnusableSettings, match=f"secrets_dir: '.*/{name}' {said}; expected a folder"):
+            asks()
+
+
+def test_a_secret_that_is_no_text_is_told(secrets: Path) -> None:
+    (secrets / "planstrip_database_url").write_bytes(b"\xff\xfe")
+    for asks in (lambda: load(allow_parallel_in_progress=True), lambda: database_url_or_default(None)):
+        with pytest.raises(UnusableSettings, match="no text in UTF-8"):
+            asks()

@@ -1,5 +1,6 @@
 """Moves sessions that have rested into archives: read back from the disk before anything is deleted."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,6 +54,8 @@ def archive(database_url: str, folder: Path, *, keep_days: int, now_ms: int, is_
 
 
 def _make(folder: Path, is_trial: bool) -> None:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UnusableSettings(f"{folder} is no folder; name another with --to")
     try:
         if not is_trial:
             folder.mkdir(parents=True, exist_ok=True)
