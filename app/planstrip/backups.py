@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from planstrip import copying
@@ -59,7 +59,7 @@ def check(file: Path) -> dict[str, Sum]:
         raise UnusableSettings(f"{file}: there is no such file")
     engine = open_file(file)
     try:
-        stands = revision(engine)
+        stands = _revision(engine, file)
         if stands is None or (stands != SCHEMA_HEAD and stands not in known_revisions()):
             what = "holds no log" if stands is None else f"its schema {stands!r} is newer than this program's"
             raise UnusableSettings(f"{file}: {what}")
@@ -72,6 +72,15 @@ def check(file: Path) -> dict[str, Sum]:
         raise UnusableSettings(f"{file}: {said_by(error)}") from error
     finally:
         engine.dispose()
+
+
+def _revision(engine: Engine, file: Path) -> str | None:
+    try:
+        return revision(engine)
+    except StoreUnusable:
+        raise UnusableSettings(
+            f"{file} is a database, and not planstrip's: name what `planstrip backup` wrote"
+        ) from None
 
 
 def _folded(connection: Connection, file: Path) -> dict[str, Sum]:

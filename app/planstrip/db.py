@@ -75,7 +75,9 @@ def open_file(path: Path) -> Engine:
     """A SQLite file as it lies there, which reading leaves as it is."""
     address = f"file:{quote(os.path.abspath(path))}?mode=rw"  # where it may not be written SQLite reads it all the same
     engine = create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None), poolclass=NullPool
+        URL.create("sqlite", database=str(path)),
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None),
+        poolclass=NullPool,
     )
     event.listen(engine, "begin", begin)
     return engine

@@ -63,7 +63,7 @@ def _restore_file(file: Path, path: Path, is_forced: bool) -> Path | None:
             raise UnusableSettings(f"{path} does not read as a database; --force puts it aside, and restores")
         kept = _put_aside(path)
     with _alone(path) as target:
-        if _holds_events(target):
+        if _holds_events(target, path):
             if not is_forced:
                 raise UnusableSettings(f"{path} holds events already; --force replaces them, and keeps them beside it")
             kept = _beside(path)
@@ -137,18 +137,18 @@ def _alone(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _holds_events(connection: sqlite3.Connection) -> bool:
+def _holds_events(connection: sqlite3.Connection, path: Path) -> bool:
     """Raises StoreUnusable for somebody else's database, which no --force replaces."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not {"alembic_version", "events"} <= tables:
-        raise StoreUnusable(f"the database is not planstrip's: it has the tables {sorted(tables)[:5]}")
+        raise StoreUnusable(f"database {path} is not planstrip's: it has the tables {sorted(tables)[:5]}")
     return bool(tables) and connection.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None
 
 
 def _reads(path: Path) -> bool:
     with closing(connected(path)) as connection:
         try:
-            _holds_events(connection)
+            _holds_events(connection, path)
         except sqlite3.DatabaseError as error:
             return isinstance(error, sqlite3.OperationalError)  # it is locked, or may not be opened: that is told later
         except StoreUnusable:

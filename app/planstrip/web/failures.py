@@ -60,7 +60,10 @@ def response_to(request: Request, error: Exception) -> Response:
         error = Unavailable(Said(_("the store is busy: no connection to it came free; try again")))
     if isinstance(error, DBAPIError) and is_stores(error):
         log.error("the store failed: %s", logged(error), exc_info=error)
-        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=said_by(error)))
+        told = (
+            type(error.orig).__name__ if reader_of(request).is_guest else said_by(error)
+        )  # it may name hosts and paths
+        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=told))
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
