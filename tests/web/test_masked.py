@@ -108,6 +108,11 @@ def test_whatever_a_mask_matches_every_page_and_stream_answers(overdone: Panel, 
         else:
             answers = [panel.client.get(path) for panel in (overdone, masked)]
             assert answers[0].status_code == answers[1].status_code, path
+    for path in ("/stream", "/sessions/child/stream", "/api/sessions/child/stream"):
+        with overdone.stream(path) as stream:
+            stream.next()
+            assert overdone.write("child", [todo(f"{SAID} {path}", "in_progress")]).status_code == 200
+            assert "masked" in stream.next().data
     board = overdone.client.get("/api/sessions").json()["sessions"]
     assert {one["id"]: one["state"] for one in board} == {"mine": "open", "child": "open"}
     assert overdone.plan("mine")["counts"] == {"completed": 1, "in_progress": 1, "pending": 0}
