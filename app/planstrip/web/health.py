@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def healthz(request: Request) -> Response:
-    """200 while the store can be read and written, 503 when it cannot: why is for who shows the token."""
+    """200 while the store can be read and written, 503 when it cannot."""
     parts = parts_of(request)
     fault = _fault(parts.engine, int(time.monotonic()))
     if fault is not None:
