@@ -1,17 +1,17 @@
-# planstrip with what PostgreSQL needs; `compose.yaml` beside it runs both. The README's "Operation" says how.
+# planstrip with what PostgreSQL and masks need; `compose.yaml` beside it runs both. The README's "Operation" says how.
 FROM python:3.12-slim-bookworm AS build
 ENV UV_PROJECT_ENVIRONMENT=/opt/planstrip UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_NO_CACHE=1
 RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /src
 COPY pyproject.toml uv.lock ./
-RUN uv sync --locked --no-dev --extra postgresql --no-install-project
+RUN uv sync --locked --no-dev --extra postgresql --extra masks --no-install-project
 COPY README.md LICENSE CHANGELOG.md ./
 COPY app app
 COPY templates templates
 COPY static static
 COPY alembic alembic
 COPY fixtures/demo fixtures/demo
-RUN uv sync --locked --no-dev --extra postgresql --no-editable
+RUN uv sync --locked --no-dev --extra postgresql --extra masks --no-editable
 
 FROM python:3.12-slim-bookworm
 RUN useradd --system --uid 10001 --no-create-home --home-dir /data planstrip \
@@ -19,7 +19,7 @@ RUN useradd --system --uid 10001 --no-create-home --home-dir /data planstrip \
 COPY --from=build /opt/planstrip /opt/planstrip
 # hadolint ignore=DL3064
 ENV PATH=/opt/planstrip/bin:$PATH PYTHONDONTWRITEBYTECODE=1 HOME=/data XDG_DATA_HOME=/data \
-    PLANSTRIP_HOST=0.0.0.0 PLANSTRIP_SECRETS_DIR=/run/secrets
+    PLANSTRIP_HOST=0.0.0.0
 USER 10001
 WORKDIR /data
 VOLUME /data

@@ -14,6 +14,7 @@ from planstrip import backups, copying
 from planstrip.backups import back_up, check
 from planstrip.db import open_engine
 from planstrip.errors import StoreUnusable, UnusableSettings
+from planstrip.restoring import restore
 from tests.databases import SUFFIX, release, url_of
 from tests.running import run, running, start, todos
 from tests.stores import event, opened, write
@@ -161,3 +162,64 @@ def test_there_must_be_a_database(tmp_path: Path) -> None:
     with pytest.raises(StoreUnusable, match="no such file"):
         back_up(f"sqlite:///{tmp_path}/none.sqlite3", tmp_path / "plans.backup")
     assert list(tmp_path.iterdir()) == []
+
+
+# What would destroy the log
+
+
+def own_names(database: Path, folder: Path) -> Iterator[Path]:
+    """Every way to name a file of the database's own."""
+    yield from (Path(f"{database}{suffix}") for suffix in ("", "-wal", "-shm", "-journal"))
+    yield database.parent / ".." / database.parent.name / database.name
+    yield Path(os.path.relpath(database))
+    (folder / "soft").symlink_to(database)
+    (folder / "hard").hardlink_to(database)
+    (folder / "folder").symlink_to(database.parent)
+    yield from (folder / "soft", folder / "hard", folder / "folder" / database.name)
+    yield folder / "folder" / f"{database.name}-wal"
+
+
+@pytest.fixture
+def log(tmp_path: Path, empty_log: bytes) -> Path:
+    path = tmp_path / "data" / "log.sqlite3"
+    path.parent.mkdir()
+    path.write_bytes(empty_log)
+    with opened(path) as store:
+        store.append("mine", write("precious=i"))
+    return path
+
+
+def test_no_backup_replaces_a_file_of_the_database_itself(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    names = list(own_names(log, tmp_path / "links"))
+    before = sorted(os.listdir(log.parent))
+    (tmp_path / "through").symlink_to(log)
+    for url in (url_of(log), f"{url_of(log)}?timeout=3", url_of(tmp_path / "through")):
+        for name in names:
+            with pytest.raises(UnusableSettings, match="the database itself"):
+                back_up(url, name, is_forced=True)
+            with pytest.raises(UnusableSettings, match="the database itself"):
+                restore(name, url, is_forced=True)
+    assert sorted(os.listdir(log.parent)) == before
+    code, out, err = run("backup", str(log), "--force", "--database-url", url_of(log))
+    assert (code, out) == (2, "")
+    assert f"{log} is the database itself" in err
+    with opened(log) as store:
+        assert store.plan("mine") == ["precious"]
+
+
+def test_no_backup_replaces_another_database_that_is_in_use(log: Path, tmp_path: Path, empty_log: bytes) -> None:
+    """SQLite would play the other's WAL into the backup."""
+    other = tmp_path / "other.sqlite3"
+    other.write_bytes(empty_log)
+    with opened(other) as store:
+        store.append("theirs", write("x=i"))
+        with pytest.raises(UnusableSettings, match="is a database that is in use"):
+            back_up(url_of(log), other, is_forced=True)
+    back_up(url_of(log), other, is_forced=True)
+    assert list(check(other)) == ["mine"]
+
+
+def test_a_folder_is_no_name_for_a_backup(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnusableSettings, match="is a folder"):
+        back_up(url_of(log), tmp_path, is_forced=True)

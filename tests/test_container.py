@@ -69,7 +69,23 @@ def test_every_setting_that_is_named_exists() -> None:
     named = set(re.findall(r"PLANSTRIP_(\w+)=", RUN)) | {
         name.removeprefix("PLANSTRIP_") for name in COMPOSE["services"]["planstrip"]["environment"]
     }
-    assert {name.lower() for name in named} <= {*Settings.model_fields, "secrets_dir"}
+    assert {name.lower() for name in named} <= {*Settings.model_fields, "secrets_dir", "forwarded_allow_ips"}
+
+
+def test_every_setting_can_reach_the_panel() -> None:
+    service = COMPOSE["services"]["planstrip"]
+    image = {name.lower() for name in re.findall(r"(PLANSTRIP_\w+)=", RUN)}
+    told = {name.lower() for name in service["environment"]} | {*service["secrets"]} | image
+    (port,) = service["ports"]
+    assert port.endswith(":8765")  # inside it is fixed: PLANSTRIP_LISTEN says which one the host listens on
+    assert {f"planstrip_{name}" for name in Settings.model_fields} - told == {"planstrip_port"}
+    assert "FORWARDED_ALLOW_IPS" in service["environment"]  # uvicorn's own
+
+
+def test_the_image_has_what_a_setting_may_ask_for() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for sync in re.findall(r"uv sync (.+)", BUILD):
+        assert set(re.findall(r"--extra (\w+)", sync)) == set(extras)
 
 
 def test_no_secret_stands_in_the_file() -> None:
@@ -113,7 +129,20 @@ def test_settings_are_read_from_files_of_secrets(secrets: Path, monkeypatch: pyt
     assert database_url_or_default(None) == "postgresql://p:s@db/plans"
     monkeypatch.setenv("PLANSTRIP_TOKEN", "of-the-environment")
     assert load(allow_parallel_in_progress=True).secret == "of-the-environment"
-    monkeypatch.setenv("PLANSTRIP_SECRETS_DIR", str(secrets / "nowhere"))
-    monkeypatch.delenv("PLANSTRIP_TOKEN")
-    with pytest.raises(UnusableSettings, match="token is not set"):
-        load(allow_parallel_in_progress=True, host="192.0.2.1")
+
+
+@pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("planstrip_token", "is a file")])
+def test_a_folder_of_secrets_that_is_none_is_told(
+    secrets: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setenv("PLANSTRIP_SECRETS_DIR", str(secrets / name))
+    for asks in (lambda: load(allow_parallel_in_progress=True), lambda: database_url_or_default(None)):
+        with pytest.raises(UnusableSettings, match=f"secrets_dir: '.*/{name}' {said}; expected a folder"):
+            asks()
+
+
+def test_a_secret_that_is_no_text_is_told(secrets: Path) -> None:
+    (secrets / "planstrip_database_url").write_bytes(b"\xff\xfe")
+    for asks in (lambda: load(allow_parallel_in_progress=True), lambda: database_url_or_default(None)):
+        with pytest.raises(UnusableSettings, match="no text in UTF-8"):
+            asks()

@@ -47,7 +47,7 @@ def engine_of(url: str) -> Iterator[Engine]:
 
 
 def test_a_locked_database_says_who_holds_it(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planstrip.db.BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("planstrip.sqlite.BUSY_TIMEOUT_MS", 50)
     holder = sqlite3.connect(database, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with engine_of(f"sqlite:///{database}") as engine, pytest.raises(StoreUnusable, match="another program holds it"):

@@ -34,6 +34,7 @@ BASE: Final = {
     "metrics",
     "masks",
     "room",
+    "sqlite",
 }
 LOG: Final = BASE | {
     "eventlog",
@@ -57,6 +58,7 @@ ARROWS: Final[dict[str, set[str]]] = {
     "tables": {"events"},
     "upsert": set(),
     "lately": set(),
+    "sqlite": set(),
     "marks": {"tables"},
     "room": {"errors", "tables"},
     "masks": {"errors", "events", "lately"},

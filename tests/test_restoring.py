@@ -150,8 +150,13 @@ def test_somebody_elses_database_is_left_alone(backup: Path, tmp_path: Path) -> 
     connection = sqlite3.connect(theirs, isolation_level=None)
     connection.execute("CREATE TABLE photographs (x)")
     connection.close()
-    with pytest.raises(StoreUnusable, match="not planstrip's"):
+    with pytest.raises(StoreUnusable, match=f"{theirs} is not planstrip's"):
         restore(backup, f"sqlite:///{theirs}", is_forced=True)
+    with pytest.raises(UnusableSettings, match=f"{theirs} is a database, and not planstrip's"):
+        restore(theirs, f"sqlite:///{tmp_path}/new.sqlite3")
+    with pytest.raises(StoreUnusable, match=f"{theirs} is not planstrip's"):
+        back_up(f"sqlite:///{theirs}", tmp_path / "theirs.backup")
+    assert not (tmp_path / "new.sqlite3").exists()
 
 
 def test_a_restore_that_is_killed_leaves_the_one_or_the_other(database: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ def test_a_full_panel_takes_no_new_session_and_goes_on_with_the_others(database:
     with running(database, max_sessions=2) as panel:
         assert [panel.write(session, todos("a=i")).status_code for session in "aab"] == [200, 200, 200]
         for answer in (panel.write("c", todos("a=i")), panel.append("c", TURN)):
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "300")
+            assert answer.json()["title"] == "No room for a new session"
             assert "limit: 2" in answer.json()["detail"]
         assert panel.client.get("/api/sessions/c/plan").status_code == 404
         assert panel.write("a", todos("a=c")).status_code == 200

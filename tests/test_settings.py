@@ -3,7 +3,10 @@
 import pytest
 
 from planstrip.errors import UnusableSettings
-from planstrip.settings import POLICY_MISSING, bare_host, is_loopback, load
+from planstrip.settings import POLICY_MISSING, Settings, bare_host, is_loopback, load
+
+ABSURD = 10**18
+NUMBERS = [name for name, field in Settings.model_fields.items() if field.annotation in (int, int | None)]
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +79,10 @@ def test_a_loopback_panel_needs_none(host: str) -> None:
         ({"frame_ancestors": "https://dash.example/app"}, "frame_ancestors"),
         ({"frame_ancestors": "https://dash.example\r\nset-cookie:x=1"}, "frame_ancestors"),
         ({"allow_parallel_in_progress": "maybe"}, "allow_parallel_in_progress"),
+        ({"archive_to": __file__, "keep_days": 1}, "archive_to"),
+        ({"archive_to": f"{__file__}/below", "keep_days": 1}, "archive_to"),
+        *(({name: ABSURD, "archive_to": "."}, name) for name in NUMBERS),
+        *(({name: 0, "archive_to": "."}, name) for name in NUMBERS if name != "port"),
     ],
 )
 def test_a_bad_setting_is_named(given: dict[str, object], name: str) -> None:

@@ -141,7 +141,7 @@ def test_what_was_handed_in_is_written_before_the_writer_ends(database: Path) ->
 def test_a_locked_store_is_unavailable_and_then_taken_again(
     store: Store, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planstrip.db.BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("planstrip.sqlite.BUSY_TIMEOUT_MS", 50)
     monkeypatch.setattr("planstrip.postgresql.LOCK_TIMEOUT_MS", 50)
     engine = open_engine(url_of(database))
     writer = Writer(engine, StandingProjector(), lambda: 1)

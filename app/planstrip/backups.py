@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from planstrip import copying
@@ -28,17 +28,17 @@ from planstrip.db import (
 from planstrip.errors import StoreUnusable, UnusableSettings
 from planstrip.eventlog import read
 from planstrip.plan.view import stand
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import BESIDE, hot_beside, is_own, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
-
-BESIDE: Final = ("", "-wal", "-shm", "-journal")  # a database's own file, and what SQLite keeps beside it
 
 
 def back_up(database_url: str, file: Path, *, is_forced: bool = False, on_progress: Progress | None = None) -> Copied:
     """As the database stands at this moment, whoever writes on meanwhile. `unequal`: then there is no file.
 
-    Raises UnusableSettings for a file that is there already, StoreUnusable for the database.
+    Raises UnusableSettings for a file that is there already or is a database's own, StoreUnusable for the database.
     """
+    if is_own(database_url, file):
+        raise UnusableSettings(f"{file} is the database itself, or a file of its own; name another for the backup")
     _refuse_present(file, is_forced)
     with part_of(file) as part:
         path = sqlite_path(database_url)
@@ -59,7 +59,7 @@ def check(file: Path) -> dict[str, Sum]:
         raise UnusableSettings(f"{file}: there is no such file")
     engine = open_file(file)
     try:
-        stands = revision(engine)
+        stands = _revision(engine, file)
         if stands is None or (stands != SCHEMA_HEAD and stands not in known_revisions()):
             what = "holds no log" if stands is None else f"its schema {stands!r} is newer than this program's"
             raise UnusableSettings(f"{file}: {what}")
@@ -72,6 +72,15 @@ def check(file: Path) -> dict[str, Sum]:
         raise UnusableSettings(f"{file}: {said_by(error)}") from error
     finally:
         engine.dispose()
+
+
+def _revision(engine: Engine, file: Path) -> str | None:
+    try:
+        return revision(engine)
+    except StoreUnusable:
+        raise UnusableSettings(
+            f"{file} is a database, and not planstrip's: name what `planstrip backup` wrote"
+        ) from None
 
 
 def _folded(connection: Connection, file: Path) -> dict[str, Sum]:
@@ -149,6 +158,10 @@ def part_of(file: Path) -> Iterator[Path]:
 
 
 def _refuse_present(file: Path, is_forced: bool) -> None:
+    if file.is_dir():
+        raise UnusableSettings(f"{file} is a folder; name a file in it")
+    if (hot := hot_beside(file)) is not None:
+        raise UnusableSettings(f"{file} is a database that is in use, or was: {hot} lies beside it; name another file")
     if os.path.lexists(file) and not is_forced:
         raise UnusableSettings(f"{file} is there already; --force replaces it")
 

@@ -38,7 +38,9 @@ def restore(
 
 
 def archive(
-    keep_days: Annotated[int, typer.Option(min=1, help="Sessions whose last event is older than this are moved.")],
+    keep_days: Annotated[
+        int, typer.Option(min=1, max=36_500, help="Sessions whose last event is older than this are moved.")
+    ],
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the archives lie: a file a session.")],
     database_url: Database = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which are due.")] = False,

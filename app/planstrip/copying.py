@@ -2,14 +2,15 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, Table, bindparam, delete, func, insert, select, tuple_
+from sqlalchemy import Connection, Row, Table, bindparam, delete, func, insert, select, tuple_
 
-from planstrip.db import address_of, for_writing, open_engine, prepare, stay
+from planstrip.db import address_of, for_writing, open_engine, open_log, prepare, stay
 from planstrip.errors import UnusableSettings
+from planstrip.sqlite import is_own, sqlite_path
 from planstrip.tables import checkpoints, events, search_texts, sessions, signing_keys, view_tokens
 
 ROWS: Final = 1_000
@@ -39,7 +40,15 @@ class Copied:
 
 def copy_log(source_url: str, target_url: str, on_progress: Progress | None = None) -> Copied:
     """All or nothing. Raises StoreUnusable for either database, UnusableSettings for a target that holds events."""
-    with _opened(source_url) as source, _opened(target_url) as target:
+    path = sqlite_path(target_url)
+    if source_url == target_url or (path is not None and is_own(source_url, path)):
+        raise UnusableSettings("the same database is named by --from and by --to; copy into another, an empty one")
+    with ExitStack() as stack:
+        source = open_log(source_url)
+        stack.callback(source.dispose)
+        target = open_engine(target_url)
+        stack.callback(target.dispose)
+        prepare(target)
         with source.connect() as reading, for_writing(target).connect() as writing, writing.begin() as transaction:
             stay(reading)
             stay(writing)
@@ -60,16 +69,6 @@ def is_in_use(connection: Connection) -> bool:
 def compared(sums: Mapping[str, Sum], copies: Mapping[str, Sum]) -> Copied:
     unequal = sorted(session for session in {*sums, *copies} if sums.get(session) != copies.get(session))
     return Copied(len(sums), sum(each.count for each in sums.values()), unequal)
-
-
-@contextmanager
-def _opened(url: str) -> Iterator[Engine]:
-    engine = open_engine(url)
-    try:
-        prepare(engine)
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def copy_rows(reading: Connection, writing: Connection, on_progress: Progress | None = None) -> None:

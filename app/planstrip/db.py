@@ -12,17 +12,17 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
-from planstrip import postgresql
+from planstrip import postgresql, sqlite
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
 from planstrip.postgresql import Notice, is_held, is_lost, is_passing, is_readonly, is_stores, listening
+from planstrip.sqlite import begin, configure, sqlite_path
 from planstrip.tables import SCHEMA_HEAD
 
 if TYPE_CHECKING:
     from alembic.config import Config
 __all__ = ["Notice", "is_held", "is_lost", "is_passing", "is_stores", "listening"]
 
-BUSY_TIMEOUT_MS: Final = 5_000
 HEALTH_TIMEOUT_MS: Final = 1_000
 FULL_BYTES: Final = 1024 * 1024  # a commit of a large batch needs more than that
 EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 or postgresql://user@host/plans"
@@ -49,8 +49,25 @@ def open_engine(url: str) -> Engine:
     # Many rows in one statement: sqlite3 lets go of the GIL at every row of an executemany.
     engine.dialect.use_insertmanyvalues_wo_returning = True
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _configure_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        event.listen(engine, "connect", configure)
+        event.listen(engine, "begin", begin)
+    return engine
+
+
+def open_log(url: str) -> Engine:
+    """For who reads or takes away what is there: a log at this program's schema.
+
+    Raises StoreUnusable where there is none, and makes none.
+    """
+    path = sqlite_path(url)
+    if path is not None and not path.is_file():
+        raise StoreUnusable(f"database {path}: there is no such file; name one that is there")
+    engine = open_engine(url)
+    try:
+        prepare(engine, is_new=False)
+    except StoreUnusable:
+        engine.dispose()
+        raise
     return engine
 
 
@@ -58,9 +75,11 @@ def open_file(path: Path) -> Engine:
     """A SQLite file as it lies there, which reading leaves as it is."""
     address = f"file:{quote(os.path.abspath(path))}?mode=rw"  # where it may not be written SQLite reads it all the same
     engine = create_engine(
-        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None), poolclass=NullPool
+        URL.create("sqlite", database=str(path)),
+        creator=lambda: sqlite3.connect(address, uri=True, isolation_level=None),
+        poolclass=NullPool,
     )
-    event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "begin", begin)
     return engine
 
 
@@ -87,19 +106,6 @@ def _engine(url: URL) -> Engine:
     if not url.database.startswith("file:"):  # SQLite's own form of an address, which may say `mode=ro`
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     return create_engine(url, pool_pre_ping=False)
-
-
-def _configure_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # transactions are begun by us, below, not by the driver at a guess
-    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    statement = connection.get_execution_options().get("planstrip_begin", "BEGIN")
-    if statement:
-        connection.exec_driver_sql(statement)
 
 
 def data_version(connection: Connection) -> int | None:
@@ -160,11 +166,16 @@ def address_of(engine: Engine) -> str:
     return shown.render_as_string(hide_password=True)
 
 
-def prepare(engine: Engine) -> None:
-    """Bring the schema to this program's. Raises StoreUnusable, with what to do, when that cannot be."""
+def prepare(engine: Engine, *, is_new: bool = True) -> None:
+    """Bring the schema to this program's. Raises StoreUnusable, with what to do, when that cannot be.
+
+    `is_new`: an empty database is given one.
+    """
     shown = address_of(engine)
     try:
         found = revision(engine)
+        if found is None and not is_new:
+            raise StoreUnusable(f"database {shown} holds no log; name one that does")
         if found == SCHEMA_HEAD:
             _try_writing(engine)
         else:
@@ -243,7 +254,7 @@ def unwritable(engine: Engine) -> str | None:
                 connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
                 transaction.rollback()
         finally:
-            _wait_for_others(connection, BUSY_TIMEOUT_MS)
+            _wait_for_others(connection, sqlite.BUSY_TIMEOUT_MS)
     folder = Path(engine.url.database or "").parent
     full = folder.is_dir() and shutil.disk_usage(folder).free < FULL_BYTES
     return "the disk is full" if full else None

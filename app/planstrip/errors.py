@@ -99,6 +99,13 @@ class Unavailable(PlanstripError):
     retry_after_s = 1
 
 
+class Full(PlanstripError):
+    """The log holds as many sessions as it may, and those go on: until somebody makes room no new one is taken."""
+
+    status, title = 503, _("No room for a new session")
+    retry_after_s = 300
+
+
 class Crowded(PlanstripError):
     """As many streams are open as this process can hold."""
 

@@ -2,15 +2,14 @@
 
 from sqlalchemy import Connection, delete, func, select
 
-from planstrip.db import address_of, for_writing, hold, open_engine, prepare, without_transaction
+from planstrip.db import address_of, for_writing, hold, open_log, without_transaction
 from planstrip.errors import UnusableSettings
 from planstrip.tables import checkpoints, events, search_texts, sessions, view_tokens
 
 
 def forget_session(database_url: str, session: str) -> int:
     """How many events were deleted. Raises UnusableSettings when there is no such session."""
-    engine = open_engine(database_url)
-    prepare(engine)
+    engine = open_log(database_url)
     with for_writing(engine).begin() as connection:
         hold(connection, [session])
         known = connection.execute(

@@ -17,7 +17,7 @@ from rich.text import Text
 from sqlalchemy import Connection, select
 
 from planstrip import view_tokens
-from planstrip.db import for_writing, open_engine, prepare
+from planstrip.db import for_writing, open_engine, open_log, prepare
 from planstrip.errors import UnusableSettings
 from planstrip.hooks.names import DEFAULT_URL, panel_url
 from planstrip.tables import sessions
@@ -43,7 +43,7 @@ def create_link(
     base = _address(server)
     wish = _wish(shown, life_s(expires), label)
     token = view_tokens.make(wish, _now())
-    with _writing(database_url) as connection:
+    with _writing(database_url, is_new=True) as connection:
         text = view_tokens.signed(view_tokens.signer(connection), token)
         view_tokens.store(connection, token)
         is_known = wish.session is None or bool(
@@ -122,10 +122,12 @@ def _now() -> int:
 
 
 @contextmanager
-def _writing(database_url: str) -> Iterator[Connection]:
-    engine = open_engine(database_url)
+def _writing(database_url: str, *, is_new: bool = False) -> Iterator[Connection]:
+    """`is_new`: a database that is not there yet is made, which a server may open later."""
+    engine = open_engine(database_url) if is_new else open_log(database_url)
     try:
-        prepare(engine)
+        if is_new:
+            prepare(engine)
         with for_writing(engine).begin() as connection:
             yield connection
     finally:

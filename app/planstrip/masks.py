@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
-from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from itertools import chain, repeat
+from types import EllipsisType, MappingProxyType, NoneType, UnionType
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from planstrip.errors import UnusableSettings
 from planstrip.events import STATUSES
@@ -23,9 +25,12 @@ SETS: Final[Mapping[str, str]] = {
     "private-keys": r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
     "url-passwords": r"\b[a-zA-Z][\w+.-]*://[^\s/:@'\"]*:([^\s/@'\"]+)@",
 }
-ADDRESSES: Final = frozenset({"id", "parent", "call", "call_id", "asked", "session", "agent"})  # fields of ours
+# Fields of ours that lead somewhere, and are no text.
+ADDRESSES: Final = frozenset({"id", "parent", "call", "call_id", "asked", "session", "agent", "agents", "next"})
 EVENT_ADDRESSES: Final = ("parent", "parent_call", "call_id", "agent")
 MAX_KEPT_CHARS: Final = 8 * 1024 * 1024
+# Every way in which a place of a text may stand between two characters, for a pattern that takes up none.
+_PLACES: Final = ("", "a", "-", "\n", "aa-a\n-\n\na", "--a\n", "\na-")
 _ENTRY: Final = re.compile(r"([a-z][a-z0-9-]{0,39})(?:=(.*))?", re.DOTALL)
 
 T = TypeVar("T")
@@ -64,7 +69,7 @@ class Masks:
 
     def of(self, value: T) -> T:
         """A record with all of its text masked, but for addresses and words of ours; the very same where none is."""
-        return cast(T, self._of(value)) if self.masks else value
+        return cast(T, self._of(value, object)) if self.masks else value
 
     def arguments(self, raw: str) -> str:
         """A tool call's: inside of their JSON first, so that it stays JSON, and no escape hides anything."""
@@ -95,16 +100,18 @@ class Masks:
             case _:
                 return value
 
-    def _of(self, value: Any) -> Any:
+    def _of(self, value: Any, hint: Any) -> Any:
+        """`hint`: what its place is declared to hold; `object` where nothing is."""
         match value:
             case str():
-                return self.text(value)
+                return self.text(value) if _is_text(hint, value) else value
             case tuple() | list():
-                shown = [self._of(one) for one in value]
+                shown = [self._of(one, kind) for one, kind in zip(value, _kinds(hint), strict=False)]
                 same = all(new is old for new, old in zip(shown, value, strict=True))
                 return value if same else type(value)(shown)
             case dict() | MappingProxyType():
-                return {self._of(name): self._of(one) for name, one in value.items()}
+                names, values = _pair(hint)
+                return {self._of(name, names): self._of(one, values) for name, one in value.items()}
             case _ if is_dataclass(value):
                 return self._record(value)
             case _:
@@ -112,11 +119,11 @@ class Masks:
 
     def _record(self, record: Any) -> Any:
         changed: dict[str, Any] = {}
-        for name in _shown_fields(cast(Hashable, type(record))):
+        for name, hint in _shown_fields(cast(Hashable, type(record))):
             old = getattr(record, name)
             if name in ADDRESSES and not is_dataclass(old):
                 continue
-            new = self.arguments(old) if name == "arguments" else self._of(old)
+            new = self.arguments(old) if name == "arguments" else self._of(old, hint)
             if new is not old:
                 changed[name] = new
         return replace(record, **changed) if changed else record
@@ -153,8 +160,8 @@ def _mask(entry: str) -> Mask:
         raise ValueError(
             f"{name}: the pattern has {mask.pattern.groups} groups; expected one at most, the others as (?:…)"
         )
-    if mask.pattern.search("") is not None:
-        raise ValueError(f"{name}: the pattern matches where there is nothing")
+    if any(match.end() == match.start() for place in _PLACES for match in mask.pattern.finditer(place)):
+        raise ValueError(f"{name}: the pattern {pattern[:60]!r} matches where there is nothing; expected one of text")
     return mask
 
 
@@ -180,8 +187,10 @@ def _masked(text: str, patterns: Iterable[tuple[str, Any]]) -> str:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     spans: list[tuple[int, int, str]] = []
     for name, pattern in patterns:
-        group = pattern.groups
-        spans += [(*match.span(group), name) for match in pattern.finditer(text) if match[group]]
+        for match in pattern.finditer(text):
+            start, end = match.span(pattern.groups)
+            start, end = match.span() if start < 0 else (start, end)  # the group took no part: all of it
+            spans += [(start, end, name)] if start < end else []
     return _without(text, sorted(spans)) if spans else text
 
 
@@ -197,14 +206,49 @@ def _without(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 @cache
-def _shown_fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a record that may hold an agent's words, and not one of a few words of ours."""
+def _shown_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """The fields of a record that may hold an agent's words, and what each is declared to hold."""
     hints = get_type_hints(kind)
-    return tuple(one.name for one in fields(kind) if not _is_word(hints[one.name]))
+    return tuple((one.name, hints[one.name]) for one in fields(kind) if _may_hold_text(hints[one.name]))
 
 
-def _is_word(hint: Any) -> bool:
-    kinds = get_args(hint) or (hint,)
-    return get_origin(hint) is Literal or (
-        any(get_origin(kind) is Literal for kind in kinds) and not any(kind is str for kind in kinds)
-    )
+@cache
+def _may_hold_text(hint: Any) -> bool:
+    if get_origin(hint) is Literal or isinstance(hint, EllipsisType):
+        return False
+    if parts := get_args(hint):
+        return any(map(_may_hold_text, parts))
+    return not (isinstance(hint, type) and issubclass(hint, int | float | bytes | NoneType | Enum))
+
+
+def _is_text(hint: Any, value: str) -> bool:
+    """Not where it is one of a few words of ours."""
+    return value not in _words(hint) and not isinstance(value, Enum) and _may_hold_text(hint)
+
+
+@cache
+def _words(hint: Any) -> frozenset[object]:
+    literals = (kind for kind in _alternatives(hint) if get_origin(kind) is Literal)
+    return frozenset(word for kind in literals for word in get_args(kind))
+
+
+@cache
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _kinds(hint: Any) -> Iterable[Any]:
+    """Of a sequence's items, in their order."""
+    for kind in _alternatives(hint):
+        parts = get_args(kind)
+        if get_origin(kind) is tuple and parts[-1:] != (Ellipsis,):
+            return chain(parts, repeat(object))
+        if parts and get_origin(kind) is not Literal:
+            return repeat(parts[0])
+    return repeat(object)
+
+
+def _pair(hint: Any) -> tuple[Any, Any]:
+    """Of a mapping's keys and values."""
+    found = (get_args(kind) for kind in _alternatives(hint))
+    return next(((parts[0], parts[1]) for parts in found if len(parts) == 2), (object, object))

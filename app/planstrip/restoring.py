@@ -14,11 +14,11 @@ from sqlalchemy import Engine, delete
 
 from planstrip import copying
 from planstrip.archives import sync
-from planstrip.backups import BESIDE, back_up, check, connected, part_of
+from planstrip.backups import back_up, check, connected, part_of
 from planstrip.copying import Copied, Progress, compared, sums_of
 from planstrip.db import address_of, for_writing, hold_all, open_engine, open_file, prepare, revision, stay
 from planstrip.errors import StoreUnusable, UnusableSettings
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import BESIDE, is_own, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
 
 IN_USE: Final = "stop every server, `watch`, `mcp` and `acp` that uses it, then try again"
@@ -35,8 +35,11 @@ class Restored:
 def restore(file: Path, database_url: str, *, is_forced: bool = False, on_progress: Progress | None = None) -> Restored:
     """All or nothing, also where it is cut off. With `is_forced` what is replaced is kept beside it.
 
-    Raises UnusableSettings for a file that is no backup, a database that holds events, or one that is in use.
+    Raises UnusableSettings for a file that is no backup or the database's own, a database that holds events, or one
+    that is in use.
     """
+    if is_own(database_url, file):
+        raise UnusableSettings(f"{file} is the database itself, or a file of its own; name a backup")
     sums = check(file)
     path = sqlite_path(database_url)
     if path is None:
@@ -60,7 +63,7 @@ def _restore_file(file: Path, path: Path, is_forced: bool) -> Path | None:
             raise UnusableSettings(f"{path} does not read as a database; --force puts it aside, and restores")
         kept = _put_aside(path)
     with _alone(path) as target:
-        if _holds_events(target):
+        if _holds_events(target, path):
             if not is_forced:
                 raise UnusableSettings(f"{path} holds events already; --force replaces them, and keeps them beside it")
             kept = _beside(path)
@@ -134,18 +137,18 @@ def _alone(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _holds_events(connection: sqlite3.Connection) -> bool:
+def _holds_events(connection: sqlite3.Connection, path: Path) -> bool:
     """Raises StoreUnusable for somebody else's database, which no --force replaces."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and not {"alembic_version", "events"} <= tables:
-        raise StoreUnusable(f"the database is not planstrip's: it has the tables {sorted(tables)[:5]}")
+        raise StoreUnusable(f"database {path} is not planstrip's: it has the tables {sorted(tables)[:5]}")
     return bool(tables) and connection.execute("SELECT 1 FROM events LIMIT 1").fetchone() is not None
 
 
 def _reads(path: Path) -> bool:
     with closing(connected(path)) as connection:
         try:
-            _holds_events(connection)
+            _holds_events(connection, path)
         except sqlite3.DatabaseError as error:
             return isinstance(error, sqlite3.OperationalError)  # it is locked, or may not be opened: that is told later
         except StoreUnusable:

@@ -1,5 +1,6 @@
 """Moves sessions that have rested into archives: read back from the disk before anything is deleted."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from sqlalchemy import Connection, Engine, and_, select
 
 from planstrip import archives
-from planstrip.db import for_writing, hold, open_engine, prepare
+from planstrip.db import for_writing, hold, open_log
 from planstrip.errors import PlanstripError, UnusableSettings
 from planstrip.forgetting import delete_events
 from planstrip.tables import events, sessions
@@ -40,9 +41,8 @@ def archive(database_url: str, folder: Path, *, keep_days: int, now_ms: int, is_
 
     Raises UnusableSettings for a folder that cannot be made, StoreUnusable for the database.
     """
-    engine = open_engine(database_url)
+    engine = open_log(database_url)
     try:
-        prepare(engine)
         _make(folder, is_trial)
         with engine.connect() as connection:
             families = _resting(connection, now_ms - keep_days * DAY_MS)
@@ -54,6 +54,8 @@ def archive(database_url: str, folder: Path, *, keep_days: int, now_ms: int, is_
 
 
 def _make(folder: Path, is_trial: bool) -> None:
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UnusableSettings(f"{folder} is no folder; name another with --to")
     try:
         if not is_trial:
             folder.mkdir(parents=True, exist_ok=True)

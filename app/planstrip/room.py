@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
-from planstrip.errors import Said, TooLarge, Unavailable
+from planstrip.errors import Full, Said, TooLarge
 from planstrip.errors import msgid as _
 from planstrip.tables import sessions
 
@@ -21,7 +21,7 @@ class Room:
     _left: int = 0
 
     def admit(self, connection: Connection, session: str, head: int, new: int) -> None:
-        """Raises TooLarge for a session that is full, Unavailable for a new one where there is no room for more."""
+        """Raises TooLarge for a session that is full, Full for a new one where there is no room for more."""
         if self.max_session_events is not None and head + new > self.max_session_events:
             said = _("session %(session)s is full: it stands at event %(head)d (limit: %(limit)d); begin another")
             raise TooLarge(Said(said, session=f"{session!r:.100}", head=head, limit=self.max_session_events))
@@ -32,5 +32,5 @@ class Room:
             self._left = min(self.max_sessions - count, COUNT_AGAIN)
         if self._left <= 0:
             said = _("this panel is full and takes no new session (limit: %(limit)d)")
-            raise Unavailable(Said(said, limit=self.max_sessions))
+            raise Full(Said(said, limit=self.max_sessions))
         self._left -= 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from planstrip.errors import UnusableSettings
 from planstrip.masks import entries_of, masks_of
@@ -16,6 +16,10 @@ POLICY_MISSING: Final = (
     "allow_parallel_in_progress is not set: --allow-parallel-in-progress lets several to-dos be in progress at once,"
     " --no-allow-parallel-in-progress at most one (or PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS=true|false)"
 )
+
+MAX_KEEP_DAYS: Final = 36_500
+MAX_COUNT: Final = 1_000_000_000
+MAX_FILES: Final = 1_000_000  # that a system lets a process open, at most
 
 _HOST_LIST: Final = re.compile(r"[\s,]+")
 _SOURCE: Final = re.compile(
@@ -36,15 +40,34 @@ def database_url_or_default(given: str | None) -> str:
 
 
 def secrets_dir() -> Path | None:
-    """A folder of files named as settings are, such as `planstrip_token`: how containers are handed secrets."""
+    """A folder of files named as settings are, such as `planstrip_token`: how containers are handed secrets.
+
+    Raises UnusableSettings for one that is none.
+    """
     folder = os.environ.get("PLANSTRIP_SECRETS_DIR")
-    return Path(folder) if folder and os.path.isdir(folder) else None
+    if not folder:
+        return None
+    if not os.path.isdir(folder):
+        what = "is a file" if os.path.exists(folder) else "does not exist"
+        raise UnusableSettings(
+            f"secrets_dir: {folder!r:.200} {what}; expected a folder of files such as planstrip_token"
+        )
+    return Path(folder)
 
 
 def _secret_url() -> str | None:
     folder = secrets_dir()
     file = folder / "planstrip_database_url" if folder else None
-    return file.read_text(encoding="utf-8").strip() if file and file.is_file() else None
+    try:
+        return file.read_text(encoding="utf-8").strip() if file and file.is_file() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(error, file) from None
+
+
+def _unreadable(error: BaseException | None, place: Path | None) -> UnusableSettings:
+    if isinstance(error, OSError):
+        return UnusableSettings(f"{error.filename}: {error.strerror}")
+    return UnusableSettings(f"{place}: what lies there is no text in UTF-8")
 
 
 class Settings(BaseSettings):
@@ -89,35 +112,43 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64)
     """Server processes; more than one need PostgreSQL."""
 
-    keep_days: int | None = Field(default=None, ge=1)
+    keep_days: int | None = Field(default=None, ge=1, le=MAX_KEEP_DAYS)
     """Sessions whose last event is older are moved into archives; without it the log keeps everything."""
 
     archive_to: Path | None = None
     """The folder of those archives: there is no deleting without one."""
 
-    writes_per_minute: int = Field(default=60_000, ge=1)
+    writes_per_minute: int = Field(default=60_000, ge=1, le=MAX_COUNT)
     """Writes that one client may send: a thousand a second, five times what 200 agents behind one address do."""
 
-    streams_per_minute: int = Field(default=12_000, ge=1)
+    streams_per_minute: int = Field(default=12_000, ge=1, le=MAX_COUNT)
     """Streams that one client may open: 2,000 viewers behind one proxy come back at once after a restart."""
 
-    max_client_streams: int = Field(default=4_000, ge=1)
+    max_client_streams: int = Field(default=4_000, ge=1, le=MAX_FILES)
     """Streams that one client holds open."""
 
-    max_streams: int = Field(default=10_000, ge=1)
+    max_streams: int = Field(default=10_000, ge=1, le=MAX_FILES)
     """Streams that a process holds open; never more than its open files allow."""
 
-    max_sessions: int = Field(default=1_000_000, ge=1)
+    max_sessions: int = Field(default=1_000_000, ge=1, le=MAX_COUNT)
     """Sessions that the log holds; counted now and then, so that several processes may pass it by some."""
 
-    max_session_events: int = Field(default=10_000_000, ge=1)
+    max_session_events: int = Field(default=10_000_000, ge=1, le=MAX_COUNT)
     """Events of one session."""
 
-    client_timeout_s: int = Field(default=60, ge=1)
+    client_timeout_s: int = Field(default=60, ge=1, le=24 * 3600)
     """How long a request's head may take to arrive, and for how long a client may neither send nor read the rest."""
 
     mask: Annotated[tuple[str, ...], NoDecode] = ()
     """What of agents' text is not shown: the names of sets, or `NAME=PATTERN`, one a line."""
+
+    @field_validator("archive_to")
+    @classmethod
+    def _folder(cls, value: Path | None) -> Path | None:
+        stands = next((place for place in (value, *value.parents) if os.path.lexists(place)), None) if value else None
+        if stands is not None and not stands.is_dir():
+            raise ValueError(f"expected a folder, and {stands} is none")
+        return value
 
     @field_validator("mask", mode="before")
     @classmethod
@@ -184,8 +215,10 @@ def load(**given: object) -> Settings:
     told: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     try:
         settings = Settings(**told, _secrets_dir=secrets_dir())  # type: ignore[call-arg]
+    except SettingsError as error:
+        raise _unreadable(error.__cause__, secrets_dir()) from None
     except OSError as error:
-        raise UnusableSettings(f"{error.filename}: {error.strerror}") from None
+        raise _unreadable(error, None) from None
     except ValidationError as error:
         raise UnusableSettings("; ".join(_fault(fault) for fault in error.errors(include_url=False))) from None
     exposed = [host for host in (settings.host, *settings.allowed_hosts) if not is_loopback(host)]
@@ -215,11 +248,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
-
-
-def sqlite_path(database_url: str) -> Path | None:
-    prefix = "sqlite:///"
-    return Path(database_url[len(prefix) :]) if database_url.startswith(prefix) else None
 
 
 def _fault(fault: Any) -> str:

@@ -16,7 +16,7 @@ import psycopg
 from planstrip.db import open_engine, prepare
 from planstrip.eventlog import Append
 from planstrip.projection import StandingProjector
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import sqlite_path
 from planstrip.writer import Writer
 from planstrip.writing import now_ms
 from tests.bench import servers, stores

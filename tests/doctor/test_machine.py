@@ -2,8 +2,11 @@
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -149,6 +152,44 @@ def test_a_damaged_store_is_found(database: Path) -> None:
     assert "wrong" in levels(store(f"sqlite:///{database}")).values()
     database.write_bytes(b"no database at all, but some text" * 100)
     assert levels(store(f"sqlite:///{database}"))["store"] == "wrong"
+
+
+@contextmanager
+def as_somebody() -> Iterator[None]:
+    """A user who may not write everywhere, which root may."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="users and modes")
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_what_lies_in_a_folder_that_may_not_be_written_is_not_called_damaged(
+    empty_log: bytes, is_damaged: bool
+) -> None:
+    with TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        folder, path = Path(name), Path(name, "log.sqlite3")
+        path.write_bytes(b"no database at all, but some text" * 100 if is_damaged else empty_log)
+        list(store(f"sqlite:///{path}"))  # so that all is imported
+        for suffix in ("-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        path.chmod(0o666)
+        folder.chmod(0o555)
+        try:
+            with as_somebody():
+                found = list(store(f"sqlite:///{path}"))
+        finally:
+            folder.chmod(0o755)
+    (told,) = [one for one in found if one.name == "store"]
+    room = next(one for one in found if one.name == "room")
+    assert (told.level, room.level) == ("wrong", "wrong")
+    assert ("restore it" in (told.change or "")) is is_damaged
+    assert (f"make {folder} writable" in (told.change or "")) is not is_damaged
 
 
 def test_a_full_disk_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:

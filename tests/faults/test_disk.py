@@ -19,7 +19,7 @@ from tests.faults.volume import filled, immutable, mounted
 from tests.faults.waiting import wait_until
 from tests.running import Program, serving
 
-PATIENCE_S = 5.0  # for a lock: db.BUSY_TIMEOUT_MS, postgresql.LOCK_TIMEOUT_MS
+PATIENCE_S = 5.0  # for a lock: sqlite.BUSY_TIMEOUT_MS, postgresql.LOCK_TIMEOUT_MS
 
 
 @dataclass(frozen=True, slots=True)

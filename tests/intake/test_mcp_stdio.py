@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -102,6 +103,20 @@ def test_it_writes_through_the_server_and_takes_its_policy(database: Path, tmp_p
     ]
     assert events[0][1] == {"agent": "gemini-cli", "cwd": str(Path.cwd())}
     assert not other.exists()
+
+
+def test_a_server_that_has_no_time_says_when_to_come_back(database: Path, tmp_path: Path) -> None:
+    other = f"sqlite:///{tmp_path / 'never.sqlite3'}"
+
+    async def work(client: Client) -> tuple[bool, str]:
+        for _ in range(3):
+            found = await call(client, {"todos": todos("a=i")})
+        return found
+
+    with running(database, writes_per_minute=3) as panel:
+        is_error, said = use(over_stdio("--server", panel.url, "--database-url", other, "--session", "a"), work)
+    assert is_error
+    assert re.search(r"too many writes in a minute .*; it says to come back in \d+ s$", said), said
 
 
 def test_a_server_that_goes_away_and_comes_back_is_nothing_to_the_agent(database: Path, unused_port: int) -> None:

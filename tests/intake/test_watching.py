@@ -200,3 +200,24 @@ def test_a_file_among_many_others_in_its_directory_is_followed_alone(
         shutil.copyfile(PARALLEL, tmp_path / "deep" / "session.jsonl")
         time.sleep(0.3)
         assert same(log, store, KILLED)()
+
+
+def test_a_session_that_a_full_panel_does_not_take_holds_up_no_other_and_comes_when_there_is_room(
+    log: "Log", store: "Store", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planstrip.intake.watching.RESCAN_S", 0.1)
+    log.writer.room.max_sessions = 1
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    with watching(log, folder) as reports:
+        lines = PARALLEL.read_bytes().splitlines(keepends=True)
+        with open(folder / "stands.jsonl", "wb", buffering=0) as file:
+            file.writelines(lines[:9])
+            soon(log.rows)
+            shutil.copyfile(KILLED, folder / "new.jsonl")
+            soon(lambda: any(report.failure and "takes no new session" in report.failure for report in reports))
+            file.writelines(lines[9:])
+        soon(same(log, store, PARALLEL))
+        log.writer.room.max_sessions = 2
+        soon(same(log, store, PARALLEL, KILLED))
+    assert sum(report.failure is not None for report in reports) == 1

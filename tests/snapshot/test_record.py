@@ -8,16 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planstrip.events import (
+    EndReason,
     Entry,
+    Event,
     SessionRewind,
     Todo,
     TodoWrite,
     ToolCall,
     ToolResult,
+    TurnEnd,
     TurnStart,
     ViewerRestore,
     ViewerRetire,
 )
+from planstrip.masks import masks_of
 from planstrip.snapshot.layout import dumped, escape, is_json, is_text, json_of, text_of
 from planstrip.snapshot.record import final_record, steps
 from planstrip.web.languages import translations
@@ -149,3 +153,22 @@ def test_text_and_json_tell_the_same_and_are_known_again(
     value = json.loads(as_json)
     told = [item["content"] for part in value.get("steps", [value]) for item in part.get("items", [])]
     assert [unescape(content) for content in contents] == told
+
+
+def test_a_mask_hides_text_and_changes_nothing_of_how_the_log_reads() -> None:
+    events: tuple[Event, ...] = (
+        TurnStart(1, "go"),
+        ToolCall("c", "todo_write", '{"todos": [{"content": "x", "status": "in_progress"}]}'),
+        TodoWrite((Todo("x", "in_progress"),), "c"),
+        ToolResult("c", is_error=False, text="done"),
+        TurnEnd(1, EndReason("completed")),
+    )
+    found = [Entry(position, position, event) for position, event in enumerate(events, 1)]
+    for all_rows in (True, False):
+        plain = final_record(found, EN, has_all_rows=all_rows)
+        masked = final_record(found, EN, has_all_rows=all_rows, masks=masks_of(["all=(?s:.+)"]))
+        assert (masked.panel, masked.items) == (plain.panel, (("in_progress", "[masked: all]"),))
+        assert [turn.marks for turn in masked.turns or ()] == [turn.marks for turn in plain.turns or ()]
+        rows = [masked.row] if masked.row else [row for turn in masked.turns or () for row in turn.rows]
+        assert [row.state for row in rows] == ["ok"]
+        assert [row.tool for row in rows] == ["[masked: all]"]

@@ -358,3 +358,24 @@ def _valid(events: Sequence[Any]) -> None:
 def test_the_samples_are_those_of_the_dump() -> None:
     assert {path.name for path in SAMPLES.iterdir()} == {*EXPECTED, "expected.json"}
     assert DUMP.exists()
+
+
+def test_a_session_that_a_full_panel_does_not_take_takes_no_other_of_its_database_with_it(
+    store: Store, agent: Agent, database: Path
+) -> None:
+    log = store.fresh()
+    take_new(log.writer, source_of(database))
+    log.writer.room.max_sessions = 2
+    for name in ("ses_new", SESSION):
+        if name == "ses_new":
+            agent.session(name)
+        agent.message(name, f"msg_z{name}", "user")
+        agent.part(name, f"msg_z{name}", f"prt_z{name}", type="text", text="go on")
+    before = len(log.entries(SESSION))
+    report = take_new(log.writer, source_of(database))
+    assert (report.failure, report.is_later) == (None, True)
+    assert any("takes no new session" in problem for problem in report.problems)
+    assert len(log.entries(SESSION)) == before + 1
+    log.writer.room.max_sessions = 3
+    assert not take_new(log.writer, source_of(database)).is_later
+    assert log.entries("ses_new")

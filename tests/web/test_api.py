@@ -311,7 +311,7 @@ def test_an_error_on_a_page_is_a_page_for_a_person_and_json_for_a_program(shared
 
 
 def test_a_locked_store_is_answered_with_503_and_a_hint(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planstrip.db.BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("planstrip.sqlite.BUSY_TIMEOUT_MS", 50)
     monkeypatch.setattr("planstrip.postgresql.LOCK_TIMEOUT_MS", 50)
     panel.parts.engine.dispose()  # what was opened before waits longer
     with for_writing(panel.parts.engine).begin() as connection:

@@ -13,7 +13,7 @@ from planstrip.web import health
 from tests import postgres
 from tests.databases import SUFFIX, release, url_of
 from tests.figures import figures, figures_in
-from tests.running import Panel, todos
+from tests.running import Panel, running, todos
 
 
 def test_health_tells_the_store_and_the_policy(shared_panel: Panel) -> None:
@@ -28,6 +28,25 @@ def test_a_store_that_fails_is_told(panel: Panel, database: Path) -> None:
     answer = panel.client.get("/healthz")
     assert (answer.status_code, answer.json()["status"]) == (503, "failing")
     assert str(database) not in answer.text
+
+
+def test_what_the_store_says_is_for_who_shows_the_token(database: Path) -> None:
+    """It may name a host, or where a socket lies."""
+    with running(database, token="s3cret") as panel:
+        owner = {"Authorization": "Bearer s3cret"}
+        made = panel.client.post("/api/tokens", json={"session": "mine"}, headers=owner).json()
+        guest = {"Authorization": f"Bearer {made['token']}"}
+        with panel.parts.engine.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE sessions RENAME TO elsewhere")
+        told = [
+            panel.client.get("/healthz", headers=headers).json()["store"]
+            for headers in ({}, {"Authorization": "Bearer wrong"}, guest, owner)
+        ]
+        assert told[:3] == [health.DOES_NOT] * 3
+        assert "sessions" in told[3]
+        said = [panel.client.get("/api/sessions/mine/plan", headers=headers).json() for headers in (guest, owner)]
+        assert [answer["status"] for answer in said] == [503, 503]
+        assert ["sessions" in answer["detail"] for answer in said] == [False, True]
 
 
 @pytest.mark.sqlite

@@ -86,6 +86,38 @@ def test_no_answer_has_the_secret(masked: Panel, path: str) -> None:
     assert "masked: tokens" in text or not is_shown
 
 
+@pytest.fixture(scope="module", params=["all=(?s:.+)", "x=open|mine|o"])
+def overdone(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, empty_log: bytes
+) -> Iterator[Panel]:
+    """Masks that match words of ours as well."""
+    path = tmp_path_factory.mktemp("overdone") / "log.sqlite3"
+    path.write_bytes(empty_log)
+    with running(path, mask=request.param) as panel:
+        assert panel.append("mine", *LOG, of("turn/end", turn=1, reason={"kind": "completed"})).status_code == 201
+        child = of("session/start", agent="codex", title=SAID, parent="mine")
+        assert panel.append("child", child, of("todo/write", todos=[todo(SAID, "in_progress")])).status_code == 201
+        yield panel
+
+
+def test_whatever_a_mask_matches_every_page_and_stream_answers(overdone: Panel, masked: Panel) -> None:
+    for path in ways():
+        if path.partition("?")[0].endswith(("/stream", "/streams")):
+            with overdone.stream(path) as stream:
+                assert (stream.status, bool(stream.raw())) == (200, True), path
+        else:
+            answers = [panel.client.get(path) for panel in (overdone, masked)]
+            assert answers[0].status_code == answers[1].status_code, path
+    for path in ("/stream", "/sessions/child/stream", "/api/sessions/child/stream"):
+        with overdone.stream(path) as stream:
+            stream.next()
+            assert overdone.write("child", [todo(f"{SAID} {path}", "in_progress")]).status_code == 200
+            assert "masked" in stream.next().data
+    board = overdone.client.get("/api/sessions").json()["sessions"]
+    assert {one["id"]: one["state"] for one in board} == {"mine": "open", "child": "open"}
+    assert overdone.plan("mine")["counts"] == {"completed": 1, "in_progress": 1, "pending": 0}
+
+
 @pytest.mark.parametrize("path", ["/sessions/mine", "/embed/mine?rows=9", "/"])
 def test_a_page_and_its_stream_mark_the_same(masked: Panel, path: str) -> None:
     page = masked.client.get(path).text

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,18 @@ def test_what_the_guard_refuses_has_an_id_and_a_line_as_well(marked: Panel) -> N
     assert line["request_id"] == answer.headers["x-request-id"]
     assert (line["route"], line["status"], line["session"]) == ("/api/sessions/{session}/plan", 401, "mine")
     assert line["message"] == "GET /api/sessions/{session}/plan 401"
+
+
+def test_a_stream_of_several_sessions_is_said_to_be_of_none(marked: Panel) -> None:
+    """Which `/embed/stream` is not: that is the page of a session of this name."""
+    with everything_logged() as said:
+        with marked.stream(f"/embed/sessions/streams?session=mine&token={TOKEN}") as stream:
+            stream.next()
+        marked.client.get("/embed/stream?session=mine")
+        while len(lines := [line for line in lines_of(said) if line["logger"] == "planstrip.access"]) < 2:
+            time.sleep(0.01)
+    told = {line["route"]: line.get("session") for line in lines}
+    assert told == {"/embed/sessions/streams": None, "/embed/{session}": "stream"}
 
 
 def test_a_session_that_a_body_names_is_told(marked: Panel) -> None:

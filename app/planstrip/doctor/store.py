@@ -19,7 +19,7 @@ from planstrip.db import address_of, known_revisions, open_engine, revision, sai
 from planstrip.doctor.findings import Finding, note, ok, wrong
 from planstrip.doctor.wakeups import file_wake_ups, served_wake_ups
 from planstrip.errors import StoreUnusable
-from planstrip.settings import sqlite_path
+from planstrip.sqlite import sqlite_path
 from planstrip.tables import SCHEMA_HEAD
 
 MIB: Final = 1024 * 1024
@@ -28,6 +28,7 @@ LONG_WAL_MIB: Final = 64  # SQLite brings it back to 4 MiB as soon as no reader 
 REMOTE: Final = frozenset({"9p", "afs", "ceph", "cifs", "nfs", "nfs4", "smb3", "smbfs", "virtiofs"})
 WAIT_S: Final = 5.0
 MOUNTS: Final = Path("/proc/self/mountinfo")
+NOT_OPENED: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
 ELSEWHERE: Final = "name another with --database-url"
 
 
@@ -96,7 +97,13 @@ def _file(path: Path) -> Iterator[Finding]:
             yield _schema(stands[0] if stands else None, f"{path}")
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        yield wrong("store", f"{path}: {error}", f"restore it from a copy, or {ELSEWHERE}")
+        closed = _closed(path, path.parent) if getattr(error, "sqlite_errorname", "").startswith(NOT_OPENED) else []
+        mend = (
+            f"make {' and '.join(map(str, closed))} writable: SQLite writes as it reads"
+            if closed
+            else "restore it from a copy"
+        )
+        yield wrong("store", f"{path}: {error}", f"{mend}, or {ELSEWHERE}")
         return
     if found == "ok":
         yield ok("integrity", f"whole, {path.stat().st_size / MIB:.1f} MiB")
@@ -117,8 +124,7 @@ def _schema(found: str | None, shown: str) -> Finding:
 def _room(path: Path) -> Finding:
     """Whether this user may write there, and how much fits."""
     folder = next((parent for parent in Path(os.path.abspath(path)).parents if parent.is_dir()), Path("/"))
-    closed = [place for place in (path, folder) if os.path.exists(place) and not os.access(place, os.W_OK)]
-    if closed:
+    if closed := _closed(path, folder):
         return wrong("room", f"{closed[0]} is not yours to write", f"change its owner or mode, or {ELSEWHERE}")
     free = shutil.disk_usage(folder).free // MIB
     if free < FULL_MIB:
@@ -128,6 +134,11 @@ def _room(path: Path) -> Finding:
         said = f"{folder} is on {kind}: SQLite's log needs memory that all processes share, which that has not"
         return wrong("room", said, "keep the file on a local disk, or use PostgreSQL")
     return ok("room", f"{free} MiB are free at {folder}" + (f" ({kind})" if kind else ""))
+
+
+def _closed(*places: Path) -> list[Path]:
+    """Those that this user may not write."""
+    return [place for place in places if os.path.exists(place) and not os.access(place, os.W_OK)]
 
 
 def _wal(path: Path) -> Finding:

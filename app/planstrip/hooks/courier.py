@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from planstrip.hooks.held import try_again
 from planstrip.hooks.post import Panel
 from planstrip.hooks.send import deliver
 from planstrip.hooks.spool import Spool, spool_of
@@ -33,6 +34,7 @@ def delivering(url: str, token: str | None) -> Iterator[None]:
 
 
 def _run(spool: Spool, panel: Panel, stop: threading.Event) -> None:
+    try_again(spool.folder)
     wait_s = AT_START_S
     while not stop.wait(wait_s):
         wait_s = LOOK_S

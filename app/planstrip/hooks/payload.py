@@ -28,6 +28,20 @@ def good_part(raw: bytes) -> bytes | None:
         return None
 
 
+def session_of(payload: bytes) -> str:
+    """Whose it is: what a panel may take of one session and not of another. A subagent's is a session of its own."""
+    told = json.loads(payload)
+    properties = _member(told, "properties")
+    part, info = _member(properties, "part"), _member(properties, "info")
+    named = (_member(told, "agent_id"), _member(told, "session_id"))
+    on_the_bus = (*(_member(place, "sessionID") for place in (properties, part, info)), _member(info, "id"))
+    return next((found for found in (*named, *on_the_bus) if isinstance(found, str) and found), "")
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
+
 def _salvage(text: str) -> dict[str, Any]:
     """The whole members at the start of an object that breaks off, with a note of the last one."""
     decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None, parse_float=_finite)

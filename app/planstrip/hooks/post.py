@@ -13,6 +13,7 @@ TIME_HEADER: Final = "planstrip-time"
 MAX_ANSWER_BYTES: Final = 256 * 1024
 FINAL: Final = (400, 413, 415, 422)  # what a panel will never take, however often it comes
 TAKEN: Final = (200, 202)
+FULL_HEADER: Final = "planstrip-full"  # of a 503: it holds for this session alone, until somebody makes room
 PANELS_OWN: Final = b'"recorded"'  # another server may listen there, and say 200 to anything
 
 
@@ -30,7 +31,10 @@ class Panel(NamedTuple):
             return "later"
         if status in TAKEN and PANELS_OWN in body:
             return "taken"
-        return "refused" if status in FINAL and b"application/problem+json" in head.lower() else "later"
+        named = head.lower()
+        if b"application/problem+json" not in named:
+            return "later"
+        return "refused" if status in FINAL else "full" if f"\n{FULL_HEADER}:".encode() in named else "later"
 
     def sender(self, timeout_s: Callable[[], float]) -> Callable[[Parcel], Outcome]:
         return lambda parcel: self.send(parcel, timeout_s()) if timeout_s() > 0 else "later"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from planstrip.hooks.names import DEFAULT_URL, agent_of, panel_url
-from planstrip.hooks.payload import good_part
+from planstrip.hooks.payload import good_part, session_of
 from planstrip.hooks.post import Panel
 from planstrip.hooks.spool import Parcel, Spool, spool_of
 
@@ -55,7 +55,7 @@ def _run(arguments: Sequence[str], started: float) -> None:
             spool.note(f"{len(raw)} bytes of {ascii(arguments[:1])[:60]}: no payload of an agent that is known")
         return
     try:
-        name = spool.put(agent, payload)
+        name = spool.put(agent, payload, f"{agent}/{session_of(payload)}")
     except OSError:  # a full or read-only disk
         panel.send(
             Parcel(f"{time.time_ns()}", agent, time.time_ns() // 1_000_000, payload), deadline - time.monotonic()

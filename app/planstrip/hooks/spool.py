@@ -5,9 +5,12 @@ import json
 import os
 import sys
 import time
+from binascii import crc32
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from planstrip.hooks.held import Held
 
 MAX_PAYLOAD_BYTES: Final = 10 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
@@ -18,8 +21,9 @@ LEFT_OUT: Final = "left-out.json"
 LOCK: Final = ".lock"
 SUFFIX: Final = ".json"
 HALF: Final = ".half-"
+SESSION_AT: Final = 39  # in a name
 
-Outcome: TypeAlias = Literal["taken", "refused", "later"]
+Outcome: TypeAlias = Literal["taken", "refused", "later", "full"]  # full: of this session, and for longer
 
 
 class Parcel(NamedTuple):  # no dataclass on this path: it takes 15 ms to import
@@ -32,11 +36,11 @@ class Parcel(NamedTuple):  # no dataclass on this path: it takes 15 ms to import
 
 
 class Spool(NamedTuple):
-    """One panel's folder. Names sort in the order in which they were put, and tell their sizes."""
+    """One panel's folder. Names sort in the order in which they were put, and tell their sizes and sessions."""
 
     folder: Path
 
-    def put(self, agent: str, payload: bytes) -> str | None:
+    def put(self, agent: str, payload: bytes, session: str = "") -> str | None:
         """The parcel's id; None when it was left out, which is then noted. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sweep()
@@ -46,7 +50,7 @@ class Spool(NamedTuple):
             self.note(f"the spool is full, or a payload too large ({len(payload)} bytes)")
             return None
         stamp = max(time.time_ns(), int(names[-1][:20]) + 1 if names else 0)  # also when the clock was set back
-        name = f"{stamp:020d}-{len(payload):08d}-{os.urandom(4).hex()}"
+        name = f"{stamp:020d}-{len(payload):08d}-{os.urandom(4).hex()}-{crc32(session.encode(errors='replace')):08x}"
         head = json.dumps({"agent": agent, "time": stamp // 1_000_000}).encode()
         self._write(name + SUFFIX, head + b"\n" + payload)
         return name
@@ -60,19 +64,52 @@ class Spool(NamedTuple):
         return sorted(name[: -len(SUFFIX)] for name in found if name.endswith(SUFFIX) and name[:20].isdigit())
 
     def drain(self, send: Callable[[Parcel], Outcome], until: Callable[[], bool]) -> None:
-        """Send what waits, in order, until something must wait on or `until` says that time is up."""
-        while (names := self.names()) and not until():
-            for name in names:
-                parcel = self._parcel(name)
-                outcome: Outcome = "refused" if parcel is None else send(parcel)
-                if outcome == "later":
-                    return
-                if outcome == "refused":
-                    self.note(f"{name} was refused, or does not read")
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.folder / (name + SUFFIX))
-                if until():
-                    return
+        """Send what waits, in order, until something must wait on or `until` says that time is up.
+
+        What a full panel does not take stays, with all that follows of its session, and nothing else waits for it.
+        """
+        held = Held(self.folder)
+        try:
+            while not until() and self._pass(held, send, until):
+                pass
+        finally:
+            with contextlib.suppress(OSError):
+                held.keep(self._write)
+
+    def _pass(self, held: Held, send: Callable[[Parcel], Outcome], until: Callable[[], bool]) -> bool:
+        """Whether another may find more to send."""
+        names = self.names()
+        held.forget_all_but({name[SESSION_AT:] for name in names})
+        kept = kept_bytes = gone = 0
+        for name in names:
+            if until():
+                return False
+            outcome = self._offer(name, held, send)
+            if outcome == "later":
+                return False
+            if outcome == "full":
+                kept, kept_bytes = kept + 1, kept_bytes + _size(name)
+                if kept <= MAX_FILES // 2 and kept_bytes <= MAX_TOTAL_BYTES // 2:
+                    continue
+                self.note(f"{name} waits for a full panel, and half of the spool does already")
+            elif outcome == "refused":
+                self.note(f"{name} was refused, or does not read")
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.folder / (name + SUFFIX))
+            gone += 1
+        return gone > 0
+
+    def _offer(self, name: str, held: Held, send: Callable[[Parcel], Outcome]) -> Outcome:
+        session = name[SESSION_AT:]
+        if held.has(session):
+            return "full"
+        parcel = self._parcel(name)
+        outcome: Outcome = "refused" if parcel is None else send(parcel)
+        if outcome == "full":
+            held.hold(session)
+        elif outcome == "taken":
+            held.took(session)
+        return outcome
 
     @contextlib.contextmanager
     def lock(self, wait_s: float) -> Iterator[bool]:

@@ -125,6 +125,8 @@ class Readers:
         except StoreUnusable as error:
             self._tell(path, error.detail)
             return
+        if report.is_later:  # anew, when a hook tells of it again
+            self._transcripts.pop(path, None)
         for problem in (*report.problems, *([report.failure] if report.failure else [])):
             if self._tell(path, problem):
                 metrics.import_failed(reader_of(transcript), 1)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from planstrip import archives
 from planstrip.errors import (
     ContradictingHeader,
+    Full,
     Invalid,
     PlanstripError,
     StoreUnusable,
@@ -39,6 +40,7 @@ class FileReport:
     """`added` events are new, `known` were there. A file with `failure` was taken in up to there, or not at all.
 
     `problems` name what was passed over in a file that was taken in. `others`: the further sessions of a store.
+    `is_later`: a full panel did not take a session of it, and may later.
     """
 
     path: Path
@@ -48,6 +50,7 @@ class FileReport:
     problems: tuple[str, ...] = ()
     failure: str | None = None
     others: tuple[str, ...] = ()
+    is_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ def take_new(writer: Writer, transcript: Source, on_progress: Progress | None = 
         raise StoreUnusable(f"database {writer.engine.url.render_as_string()}: {_said(error)}") from error
     except PlanstripError as error:
         transcript.restart()
+        taking.is_later |= isinstance(error, Full)
         failure = f"{transcript.path}: {error.detail}"
     return taking.report(failure)
 
@@ -147,6 +151,7 @@ class _Taking:
         self.begun: tuple[Header, int, Callable[[], int]] | None = None  # a batch that is being written
         self.is_from_start = False
         self.restated: Restated | None = None
+        self.is_later = False
         self.sessions: dict[str, bool] = {}  # in the order they came -> whether it is taken in
 
     def run(self, on_progress: Progress | None) -> None:
@@ -258,7 +263,7 @@ class _Taking:
         """A session that can't be taken in takes no other of its store with it."""
         try:
             yield
-        except (ContradictingHeader, Invalid) as error:
+        except (ContradictingHeader, Full, Invalid) as error:
             if not self.left_alone(error, header):
                 raise
 
@@ -268,6 +273,7 @@ class _Taking:
         if header is None or not self.transcript.leave(header.session):
             return False
         self.sessions[header.session] = False
+        self.is_later |= isinstance(error, Full)
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(f"{self.transcript.path}: {error.detail:.300}")
         return True
@@ -282,4 +288,6 @@ class _Taking:
         session = taken[0] if taken else None if header is None else header.session
         known = self.offered - self.added
         problems = tuple(self.problems)
-        return FileReport(self.transcript.path, session, self.added, known, problems, failure, tuple(taken[1:]))
+        return FileReport(
+            self.transcript.path, session, self.added, known, problems, failure, tuple(taken[1:]), self.is_later
+        )

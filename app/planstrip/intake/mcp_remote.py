@@ -42,7 +42,7 @@ class Panel:
     def policy(self) -> bool | None:
         """Its policy; None when no panel answers there."""
         try:
-            status, body = self._send("GET", "/healthz", {}, None, HEALTH_TIMEOUT_S)
+            status, body, _ = self._send("GET", "/healthz", {}, None, HEALTH_TIMEOUT_S)
         except Gone:
             return None
         policy = body.get("allow_parallel_in_progress") if status == 200 else None
@@ -51,7 +51,7 @@ class Panel:
     def check_token(self) -> None:
         """Raises UnusableSettings when the panel wants another token than ours."""
         try:
-            status, _ = self._send("GET", "/api/sessions?limit=1", self._authorization(), None, HEALTH_TIMEOUT_S)
+            status, _, _ = self._send("GET", "/api/sessions?limit=1", self._authorization(), None, HEALTH_TIMEOUT_S)
         except Gone:
             return
         if status == 401:
@@ -75,9 +75,11 @@ class Panel:
             headers["mcp-name"] = name
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
         encoded = json.dumps(body).encode()
-        status, answer = self._send("POST", "/mcp", headers | self._authorization(), encoded, CALL_TIMEOUT_S)
+        status, answer, wait = self._send("POST", "/mcp", headers | self._authorization(), encoded, CALL_TIMEOUT_S)
         if status in (400, 401, 403, 413, 429) and "error" not in answer:
-            raise Refused(f"the server at {self.url} refused ({status}): {answer.get('detail', 'no reason given')}")
+            reason = answer.get("detail", "no reason given")
+            later = f"; it says to come back in {wait} s" if wait.isdecimal() else ""
+            raise Refused(f"the server at {self.url} refused ({status}): {reason}{later}")
         if "result" not in answer and "error" not in answer:
             raise Gone(f"status {status}")
         result = answer.get("result", {})
@@ -88,18 +90,19 @@ class Panel:
 
     def _send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float
-    ) -> tuple[int, dict[str, Any]]:
-        """Status and JSON object of an answer; an answer that is none gives an empty one."""
+    ) -> tuple[int, dict[str, Any], str]:
+        """Status, JSON object and `Retry-After` of an answer; what is not in it is empty."""
         request = urllib.request.Request(  # noqa: S310 - the address is the user's own setting
             self.url + path, body, dict(headers), method=method
         )
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy sees what runs on loopback
         try:
             with direct.open(request, timeout=timeout_s) as answer:
-                return answer.status, _object(answer.read(MAX_ANSWER_BYTES))
+                return answer.status, _object(answer.read(MAX_ANSWER_BYTES)), ""
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, _object(error.read(MAX_ANSWER_BYTES))
+                wait = error.headers.get("Retry-After") or ""
+                return error.code, _object(error.read(MAX_ANSWER_BYTES)), wait[:10]
         except (OSError, ValueError) as error:  # URLError, timeouts and broken answers among them
             raise Gone(str(error)) from error
 

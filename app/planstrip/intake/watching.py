@@ -130,7 +130,11 @@ class _Watch:
             self._tell(FileReport(path, failure=error.detail))  # which is no fault of its reader
             self.stop.wait(RETRY_S)
             return
-        self._stamps[path] = stamp
+        if report.is_later:  # anew, at the next look
+            self._transcripts.pop(path, None)
+            self._stamps.pop(path, None)
+        else:
+            self._stamps[path] = stamp
         metrics.import_failed(reader_of(transcript), self._tell(report))
         if report.added:
             self._wake_parent(transcript)

@@ -7,7 +7,8 @@ from gettext import NullTranslations
 from typing import Final
 
 from planstrip.events import Entry, Event, SessionRewind, TodoWrite, ToolResult, ViewerRestore, ViewerRetire
-from planstrip.plan.rows import Builder, Row, RowState, Turn, Window
+from planstrip.masks import NO_MASKS, Masks
+from planstrip.plan.rows import Builder, Row, RowState, Window
 from planstrip.plan.tools import plan_of
 from planstrip.plan.view import Standing, View, stand
 from planstrip.web import labels, strip_labels
@@ -69,15 +70,19 @@ class Step:
     record: Record
 
 
-def final_record(entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False) -> Record:
-    page = _Page()
+def final_record(
+    entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False, masks: Masks = NO_MASKS
+) -> Record:
+    page = _Page(masks)
     page.take(entries)
     return page.record(tr, 0 if has_all_rows else None)
 
 
-def steps(entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False) -> list[Step]:
+def steps(
+    entries: Iterable[Entry], tr: NullTranslations, *, has_all_rows: bool = False, masks: Masks = NO_MASKS
+) -> list[Step]:
     """The record after every write, and the one at the end. All rows are those that the step brought or changed."""
-    found, page = list[Step](), _Page()
+    found, page = list[Step](), _Page(masks)
     for event, run in _runs(entries):
         since = page.standing.position
         page.take(run)
@@ -106,6 +111,7 @@ def _runs(entries: Iterable[Entry]) -> Iterator[tuple[str, list[Entry]]]:
 class _Page:
     """Folded forward in place, with every row: a view made anew at each of many writes would cost their square."""
 
+    masks: Masks
     standing: Standing = field(default_factory=Standing)
     rows: Builder = field(default_factory=lambda: Builder(Window(size=sys.maxsize)))
 
@@ -114,11 +120,11 @@ class _Page:
 
     def record(self, tr: NullTranslations, since: int | None) -> Record:
         """With every row and turn that changed after the position `since`, or with the newest plan row alone."""
-        strip = strip_labels.strip(View(self.standing), tr)
+        strip = strip_labels.strip(View(self.masks.of(self.standing)), tr)
         newest = self.newest_plan_row() if since is None else None
         return Record(
-            row=None if newest is None else _row(newest, tr),
-            turns=None if since is None else tuple(_turns(self.rows.window().turns, since, tr)),
+            row=None if newest is None else _row(self.masks.of(newest), tr),
+            turns=None if since is None else tuple(self._turns(since, tr)),
             panel=strip.header if strip else None,
             items=tuple((item.status, item.content) for item in strip.items) if strip else (),
         )
@@ -129,14 +135,13 @@ class _Page:
         )
         return next((row for row in newest_first if plan_of(row.call) is not None), None)
 
-
-def _turns(turns: Iterable[Turn], since: int, tr: NullTranslations) -> Iterator[TurnRecord]:
-    for turn in turns:
-        changed = tuple(_row(row, tr) for row in turn.rows if row.changed > since)
-        if changed or turn.changed > since:
-            shown = labels.turn(replace(turn, rows=()), tr)
-            marks = _marks(interrupted=shown.is_interrupted, rewound=shown.is_rewound)
-            yield TurnRecord(shown.label, shown.prompt, marks, changed)
+    def _turns(self, since: int, tr: NullTranslations) -> Iterator[TurnRecord]:
+        for turn in self.rows.window().turns:
+            changed = tuple(_row(self.masks.of(row), tr) for row in turn.rows if row.changed > since)
+            if changed or turn.changed > since:
+                shown = labels.turn(self.masks.of(replace(turn, rows=())), tr)
+                marks = _marks(interrupted=shown.is_interrupted, rewound=shown.is_rewound)
+                yield TurnRecord(shown.label, shown.prompt, marks, changed)
 
 
 def _row(row: Row, tr: NullTranslations) -> RowRecord:

@@ -79,6 +79,6 @@ def _owned(files: "Files", name: str | None) -> str | None:
 
 def _record(entries: Sequence[Entry], look: Look) -> str:
     make = steps if look.has_steps else final_record
-    entries = masks_from(os.environ).of(entries)
-    shown = make(entries, translations(look.lang), has_all_rows=look.has_all_rows)
+    masks = masks_from(os.environ)
+    shown = make(entries, translations(look.lang), has_all_rows=look.has_all_rows, masks=masks)
     return layout.dumped(layout.json_of(shown)) if look.as_json else layout.text_of(shown)

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip.db import is_stores, logged, said_by
-from planstrip.errors import Invalid, NotFound, PlanstripError, Said, Unavailable
+from planstrip.errors import Full, Invalid, NotFound, PlanstripError, Said, Unavailable
 from planstrip.errors import msgid as _
+from planstrip.hooks.post import FULL_HEADER
 from planstrip.logs import request_id
 from planstrip.parts import parts_of
 from planstrip.plan.todos import Problem
@@ -59,11 +60,15 @@ def response_to(request: Request, error: Exception) -> Response:
         error = Unavailable(Said(_("the store is busy: no connection to it came free; try again")))
     if isinstance(error, DBAPIError) and is_stores(error):
         log.error("the store failed: %s", logged(error), exc_info=error)
-        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=said_by(error)))
+        told = (
+            type(error.orig).__name__ if reader_of(request).is_guest else said_by(error)
+        )  # it may name hosts and paths
+        error = Unavailable(Said(_("the store did not answer: %(error)s"), error=told))
     if not isinstance(error, PlanstripError):
         log.error("a bug", exc_info=error)
         error = PlanstripError(OUR_FAULT)
-    return answer(request, error, {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None)
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+    return answer(request, error, headers | ({FULL_HEADER: "sessions"} if isinstance(error, Full) else {}))
 
 
 async def _known(request: Request, error: Exception) -> Response:

@@ -1,10 +1,12 @@
 """Liveness with the store's state, and figures for Prometheus (spec.md §10)."""
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from planstrip import __version__
-from planstrip.db import said_by, unwritable
+from planstrip.db import logged, said_by, unwritable
 from planstrip.metrics import exposition
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
@@ -20,27 +22,44 @@ from planstrip.tables import events, sessions
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+DOES_NOT: Final = "it does not answer, or refuses: the server's log says how"
+
+log = logging.getLogger(__name__)
+
 
 def healthz(request: Request) -> Response:
     """200 while the store can be read and written, 503 when it cannot."""
     parts = parts_of(request)
     fault = _fault(parts.engine, int(time.monotonic()))
     if fault is not None:
-        return JSONResponse({"status": "failing", "store": fault[:200]}, 503)
+        said, driver_said = fault
+        told = driver_said if driver_said and _shows_token(request, parts.settings.secret) else said
+        return JSONResponse({"status": "failing", "store": told[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
     return JSONResponse(body)
 
 
 @lru_cache(maxsize=4)
-def _fault(engine: Engine, _second: int) -> str | None:
-    """What keeps the store from being used. Looked for once a second: asking takes the writers' lock."""
+def _fault(engine: Engine, _second: int) -> tuple[str, str] | None:
+    """What keeps the store from being used, in our words, and in the driver's, which may name hosts and paths.
+
+    Looked for once a second: asking takes the writers' lock.
+    """
     try:
         with engine.connect() as connection:
             connection.execute(select(sessions.c.id).limit(1)).first()
-        return unwritable(engine)
+        found = unwritable(engine)
     except SQLAlchemyError as error:
-        return said_by(error)
+        log.warning("the store is failing: %s", logged(error))
+        return DOES_NOT, said_by(error)
+    return None if found is None else (found, "")
+
+
+def _shows_token(request: Request, secret: str | None) -> bool:
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    is_right = secret is not None and compare_digest(given.strip().encode(), secret.encode())
+    return secret is None or (kind.lower() == "bearer" and is_right)
 
 
 def metrics(request: Request) -> Response:
