@@ -78,7 +78,7 @@ LOOK: Final = """() => {
     dot: seen(".signal-dot", "backgroundColor"),
     failed: seen(".tool-row[data-state=error] .leading", "display") && getComputedStyle(
       document.querySelector(".tool-row[data-state=error] .leading"), "::before").backgroundColor,
-    bar: seen(".drawing .working", "fill"),
+    bar: seen(".drawing .working", "stroke"),
     point: seen(".drawing .finished", "stroke"),
     edge: seen(".plan-strip", "borderTopColor"),
   };

@@ -31,10 +31,10 @@ def test_a_task_completed_while_watching_ends_its_bar_in_a_ring_and_shifts_nothi
     shared_panel.append(session, write("a=c b=i", 4))
     page.wait_for_selector(f"{LANES} .finished", state="attached")
     assert first.locator(".now").count() == 0
-    ring, bar = first.locator(".finished").bounding_box(), first.locator("rect.working").bounding_box()
+    ring, bar = first.locator(".finished").bounding_box(), first.locator(".working").bounding_box()
     assert ring is not None
     assert bar is not None
-    assert ring["x"] + ring["width"] / 2 == pytest.approx(bar["x"] + bar["width"], abs=1)
+    assert ring["x"] + ring["width"] / 2 == pytest.approx(bar["x"] + bar["width"] - bar["height"] / 2, abs=1)
     assert [page.locator(STRIP).bounding_box(), page.locator("#timeline").bounding_box()] == before
     assert page.locator(f"{STRIP}[open]").count() == 1
     assert page.locator(f"{STRIP} [data-status=completed] .worked").text_content() == "4 min"

@@ -1,5 +1,6 @@
 """The drawn timeline: what is drawn where, and the words that say the same (spec.md §9)."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from planstrip.web.timeline_labels import summary, worked
 from tests.logs import log, logs
 
 MINUTE_MS = 60_000
+PLACE = re.compile(r"[MH](\d+)")
 EN, ZH = translations("en"), translations("zh")
 
 
@@ -42,34 +44,32 @@ def test_there_is_nothing_to_draw_before_the_first_plan() -> None:
 def test_a_lane_is_dotted_while_it_waits_thick_while_worked_on_and_ends_in_a_ring() -> None:
     found = drawn([0, 0, 5, 10], "T+ > W[a=p,b=i] > W[a=i,b=i] > W[a=c,b=i]")
     a = lane(found, "a")
-    assert [(line.kind, line.x, line.x2) for line in a.lines] == [("waiting", "0%", "50%")]
-    assert [(bar.x, bar.width) for bar in a.bars] == [("50%", "50%")]
-    assert [(point.kind, point.x) for point in a.points] == [("finished", "100%")]
+    assert a.paths == {"waiting": "M0 0H500", "working": "M500 0H1000"}
+    assert a.points == [("finished", "100%")]
     assert [found.is_open for found in found.lanes] == [False, True]
 
 
 def test_what_was_dropped_or_reopened_is_marked_where_it_was() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i,b=p] > W[a=c] > W[a=i] > W[a=c]")
-    assert [(point.kind, point.x) for point in lane(found, "b").points] == [("dropped", "40%")]
-    points = [(point.kind, point.x) for point in lane(found, "a").points]
-    assert points == [("finished", "40%"), ("reopened", "50%"), ("finished", "100%")]
+    assert lane(found, "b").points == [("dropped", "40%")]
+    assert lane(found, "a").points == [("finished", "40%"), ("reopened", "50%"), ("finished", "100%")]
 
 
 def test_a_lane_that_turned_a_thousand_times_stays_small() -> None:
     turns = 1_000
     found = drawn([0, *(number / 10 for number in range(2 * turns))], "W[a=i] > " + " > ".join(["T+ > T-"] * turns))
-    assert len(lane(found, "a").bars) + len(lane(found, "a").lines) + len(found.turns) < 300
+    assert sum(path.count("M") for path in lane(found, "a").paths.values()) + len(found.turns) < 300
 
 
 def test_turns_and_interruptions_are_lines() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i] > T! > T+ > W[a=c]")
     assert [(turn.kind, turn.x) for turn in found.turns] == [("interruption", "40%"), ("turn", "50%")]
-    assert [(line.kind, line.x, line.x2) for line in lane(found, "a").lines] == [("paused", "40%", "50%")]
+    assert lane(found, "a").paths == {"working": "M0 0H400M500 0H1000", "paused": "M400 0H500"}
 
 
 def test_a_moments_work_can_be_seen() -> None:
     found = drawn([0, 0, 0.001, 600], "T+ > W[a=i,b=i] > W[a=c,b=i] > W[a=c,b=c]")
-    assert [bar.width for bar in lane(found, "a").bars] == ["1.5%"]
+    assert lane(found, "a").paths["working"] == "M0 0H0"  # its round ends are seen
 
 
 def test_long_rests_are_folded_and_named() -> None:
@@ -161,10 +161,10 @@ def test_a_moment_has_an_axis() -> None:
 
 
 def places(found: Drawing) -> list[float]:
-    marks = [*found.turns, *found.folds]
-    for lane in found.lanes:
-        marks += [*lane.lines, *lane.bars, *lane.points]
-    return [float(place.removesuffix("%")) for mark in marks for place in (mark.x, mark.x2, mark.width)]
+    marks = [place for mark in (*found.turns, *found.folds) for place in (mark.x, mark.x2, mark.width)]
+    points = [place for lane in found.lanes for _, place in lane.points]
+    spans = [int(place) / 10 for lane in found.lanes for path in lane.paths.values() for place in PLACE.findall(path)]
+    return [*spans, *(float(place.removesuffix("%")) for place in (*marks, *points))]
 
 
 def retimed(entries: list[Entry], times: list[int]) -> list[Entry]:

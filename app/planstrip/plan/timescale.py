@@ -24,24 +24,26 @@ STEPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`knots` are times (ms, UTC) and their places, both rising; between two of them a place follows its time."""
+    """`times` (ms, UTC) and their `places`, both rising; between two of them a place follows its time."""
 
-    knots: tuple[tuple[int, float], ...]
+    times: tuple[int, ...]
+    places: tuple[float, ...]
     folds: tuple[Stretch, ...]
 
     def place(self, time: int) -> float:
         """0 to 100; what lies outside stands at the nearer edge."""
-        after = bisect_right(self.knots, time, key=lambda knot: knot[0])
-        if not 0 < after < len(self.knots):
-            return self.knots[-1][1] if after else 0.0
-        (start, left), (end, right) = self.knots[after - 1 : after + 1]
-        return left + (right - left) * (time - start) / (end - start)
+        times, places = self.times, self.places
+        after = bisect_right(times, time)
+        if not 0 < after < len(times):
+            return places[-1] if after else 0.0
+        start, left = times[after - 1], places[after - 1]
+        return left + (places[after] - left) * (time - start) / (times[after] - start)
 
     def ticks(self, count: int) -> Iterator[int]:
         """Round times in what is not folded, in order; without folds at most `count` + 1 and as far apart."""
         shown = [
             (start, end)
-            for start, end in pairwise(time for time, _ in self.knots)
+            for start, end in pairwise(self.times)
             if not any(fold.start == start and fold.end == end for fold in self.folds)
         ]
         length = sum(end - start for start, end in shown)
@@ -63,4 +65,5 @@ def scale(start: int, end: int, rests: Sequence[Stretch]) -> Scale:
         at = fold.end or fold.start
         knots += [(fold.start, place), (at, place + width)]
         place += width
-    return Scale((*knots, (end, place + (end - at) * per_ms)), folds)
+    times, places = zip(*knots, (end, place + (end - at) * per_ms), strict=True)
+    return Scale(times, places, folds)

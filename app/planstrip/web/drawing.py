@@ -1,7 +1,6 @@
 """The timeline as it is drawn: places in percent, so that it fits any width."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from gettext import NullTranslations
 from typing import Final, Literal, TypeAlias
@@ -18,10 +17,11 @@ MAX_KEPT_SPANS: Final = 50_000
 ROOMY_LANES: Final = 16  # beyond, lanes are drawn closer
 PITCH_PX: Final = 22
 DENSE_PITCH_PX: Final = 17
-MIN_BAR: Final = 1.5
-HAIR: Final = 0.4
+PLACES: Final = 1_000  # across a lane; half a px where it is wide
+MIN_BAR: Final = 15  # as wide as the round ends of one where the drawing is narrow
+HAIR: Final = 4
 MIN_GAP: Final = 1.0  # lines of turns nearer than that are one
-MIN_POINT_GAP: Final = 4.0  # as wide as one where the drawing is narrow
+MIN_POINT_GAP: Final = 40  # as wide as one where the drawing is narrow
 TICK_PX: Final = 96
 FOLD_NAME_WIDTH, CLOCK_WIDTH, SECONDS_WIDTH, MOMENT_WIDTH = 21.0, 20.0, 30.0, 46.0  # percent, where it is narrow
 NAMES_SECONDS_BELOW_MS: Final = 4 * 60_000
@@ -59,15 +59,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LaneDrawing:
-    """`told` says in words what is drawn; `y` is the middle of the lane, px."""
+    """`told` says in words what is drawn; `y` is the middle of the lane, px.
+
+    `paths` has for each kind of span the data of an SVG path, `PLACES` wide; `points` each one's kind and place.
+    """
 
     content: str
     kind: Kind
     told: str
     y: int
-    lines: Sequence[Mark]
-    bars: Sequence[Mark]
-    points: Sequence[Mark]
+    paths: Mapping[str, str]
+    points: Sequence[tuple[PointKind, str]]
     is_open: bool
 
 
@@ -138,51 +140,55 @@ def _is_active(lane: Lane) -> bool:
 
 
 def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTranslations) -> LaneDrawing:
-    lines, bars, points = list[Mark](), list[Mark](), list[Mark]()
+    drawn: dict[str, list[tuple[int, int]]] = {"waiting": [], "paused": [], "working": []}
+    points = list[tuple[PointKind, int]]()
+    start = _place(lane.spans[0].start, scaled)
     for span in lane.spans:
-        start = scaled.place(span.start)
-        end = scaled.place(timeline.end if span.end is None else span.end)
-        if span.kind == "working" and end > start:
-            _draw(bars, Mark(span.kind, start, end), MIN_BAR)
-        elif span.kind in ("waiting", "paused") and end > start:
-            _draw(lines, Mark(span.kind, start, end))
-        points.extend(_points(span, start))
+        end = start if span.end == span.start else _place(timeline.end if span.end is None else span.end, scaled)
+        if span.kind in drawn and (end > start or span.end != span.start):
+            _draw(drawn[span.kind], start, end, MIN_BAR if span.kind == "working" else 0)
+        points.extend((kind, start) for kind in _points(span))
+        start = end
+    for kind in ("waiting", "paused"):
+        drawn[kind] = [(start, end) for start, end in drawn[kind] if end - start >= HAIR]
     return LaneDrawing(
         content=lane.content,
         kind=lane.kind,
         told=told(lane, timeline, tr),
         y=y,
-        lines=[line for line in lines if line.end - line.start >= HAIR],
-        bars=[_wide(bar) for bar in bars],
-        points=_apart_by_kind(points),
+        paths={kind: "".join(f"M{start} 0H{end}" for start, end in found) for kind, found in drawn.items() if found},
+        points=[(kind, _percent(100 * place / PLACES)) for kind, place in _apart_by_kind(points)],
         is_open=lane.kind == "working",
     )
 
 
-def _draw(marks: list[Mark], mark: Mark, width: float = 0.0) -> None:
-    """Add it, to the last one where they are of a kind and no eye parts them, each `width` wide at least."""
-    last = marks[-1] if marks else None
-    if last is not None and last.kind == mark.kind and mark.start < max(last.end + HAIR, last.start + width):
-        marks[-1] = Mark(mark.kind, last.start, mark.end)
+def _place(time: int, scaled: Scale) -> int:
+    return round(scaled.place(time) * PLACES / 100)
+
+
+def _draw(found: list[tuple[int, int]], start: int, end: int, width: int) -> None:
+    """Add it, to the last one where no eye parts them, each `width` wide at least."""
+    if found and start < max(found[-1][1] + HAIR, found[-1][0] + width):
+        found[-1] = found[-1][0], end
     else:
-        marks.append(mark)
+        found.append((start, end))
 
 
-def _apart_by_kind(points: Sequence[Mark]) -> list[Mark]:
+def _apart_by_kind(points: Sequence[tuple[PointKind, int]]) -> list[tuple[PointKind, int]]:
     """Of those of a kind that lie on each other the newest: a lane stays small however often it turned."""
-    kept, nearest = list[Mark](), dict[str, float]()
-    for point in reversed(points):
-        if nearest.get(point.kind, math.inf) - point.start >= MIN_POINT_GAP:
-            kept.append(point)
-            nearest[point.kind] = point.start
+    kept, nearest = list[tuple[PointKind, int]](), dict[str, int]()
+    for kind, place in reversed(points):
+        if nearest.get(kind, 2 * PLACES) - place >= MIN_POINT_GAP:
+            kept.append((kind, place))
+            nearest[kind] = place
     return kept[::-1]
 
 
-def _points(span: Span, place: float) -> Iterator[Mark]:
+def _points(span: Span) -> Iterator[PointKind]:
     if span.is_reopened and span.kind not in ("dropped", "withdrawn"):
-        yield Mark("reopened", place, place)
+        yield "reopened"
     if span.kind in ("finished", "dropped", "withdrawn"):
-        yield Mark(span.kind, place, place)
+        yield span.kind
 
 
 def _turns(timeline: Timeline, scaled: Scale, tr: NullTranslations) -> Iterator[Mark]:
@@ -250,14 +256,6 @@ def _tick(place: float, text: str, time: str = "", name: str = "", width: float 
 
 def _mark(kind: str, start: int, end: int, scaled: Scale, title: str = "") -> Mark:
     return Mark(kind, scaled.place(start), scaled.place(end), title)
-
-
-def _wide(mark: Mark) -> Mark:
-    """A bar that can be seen, however short the work was."""
-    if mark.end - mark.start >= MIN_BAR:
-        return mark
-    start = min(mark.start, 100 - MIN_BAR)
-    return Mark(mark.kind, start, start + MIN_BAR)
 
 
 def _percent(place: float) -> str:

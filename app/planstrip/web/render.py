@@ -1,6 +1,6 @@
 """Turns contexts into HTML: the only caller of Jinja. A push and a page are made from the very same partials."""
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from planstrip.lately import Lately
@@ -193,7 +193,13 @@ class Renderer:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # 60 ms that no start waits for
         from markupsafe import Markup
 
-        environment = Environment(
+        class Quick(Environment):
+            """Each rendering copies a template's globals, and a chain of maps is copied name by name."""
+
+            def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+                return {**self.globals, **(d or {})}
+
+        environment = Quick(
             loader=FileSystemLoader(templates_dir()),
             autoescape=True,
             undefined=StrictUndefined,
