@@ -66,7 +66,7 @@ class Standing:
     @property
     def written_at(self) -> int:
         """When the agent wrote the plan that stands: ms, UTC, 0 before any."""
-        return self.writes[-1][1] if self.writes else 0
+        return self.writes[-1].time if self.writes else 0
 
     @property
     def counts(self) -> Counts:
@@ -176,7 +176,9 @@ def _step(old: Standing, entry: Entry) -> Standing:
     plan = plan_fold.step(old.plan, entry)
     outline = outline_fold.step(old.outline, entry)
     unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
-    freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=old.outline.turn == "open")
+    was_open, stands = old.outline.turn == "open", old.plan is not None or old.freshness.is_aside
+    writes = freshness_fold.written(old.writes, entry, was_open=was_open, stands=stands)
+    freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=was_open, writes=writes)
     plans = plans_fold.step(old.plans, old.plan, plan, entry, unlisted, is_cut=old.freshness.is_cut)
     is_written, is_led = plan is not old.plan, outline is not old.outline
     if not (is_written or is_led or unlisted is not old.unlisted or freshness is not old.freshness):
@@ -201,7 +203,7 @@ def _step(old: Standing, entry: Entry) -> Standing:
         timeline_changed=entry.position if is_drawn else old.timeline_changed,
         timeline_until=entry.time if is_drawn else old.timeline_until,
         turn_since=entry.time if is_turned else old.turn_since,
-        writes=freshness_fold.written(old.writes, entry),
+        writes=writes,
     )
 
 
