@@ -140,7 +140,7 @@ def row(row: Row, tr: NullTranslations) -> RowContext:
         input=row.call.arguments,
         output=row.result.text if row.result else None,
         is_rewound=row.is_rewound,
-        changes=changes(difference, tr),
+        changes=changes(difference, tr, row.revision.returned if row.revision else ()),
         dropped=dropped(difference, tr),
     )
 

@@ -11,6 +11,7 @@ from planstrip.errors import msgid as _
 from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
+from planstrip.plan.returned import mark
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
 from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels, timeline_labels
@@ -92,7 +93,10 @@ def older_rows(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
     before, at, reader = required_position(request, "before"), position_of(request, "at"), reader_of(request)
     with parts.engine.connect() as connection:
-        window = projection.window_before(connection, session, before, until=at)
+        window = mark(
+            projection.window_before(connection, session, before, until=at),
+            projection.current(connection, session).returned,
+        )
         shown = projection.turn_at(connection, session, before)
         view = View(window=window)  # what its children were then is not known to a page of the past
         is_alone = at is not None or reader.is_guest
