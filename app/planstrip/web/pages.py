@@ -14,7 +14,7 @@ from planstrip.parts import Parts, parts_of
 from planstrip.plan.returned import mark
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels, timeline_labels
+from planstrip.web import board_labels, drawing, hints, kinship, labels, pins, strip_labels, timeline_labels
 from planstrip.web.api import beyond_head, require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
@@ -30,7 +30,9 @@ from planstrip.web.strip_contexts import Acts, Strip
 def board(request: Request) -> Response:
     parts, lang, reader, root = parts_of(request), language(request), reader_of(request), root_of(request)
     query = board_labels.own_query(request.query_params, reader)
-    shown = board_labels.board_list(read_board(parts, query_of(query, reader)), root, query, translations(lang), reader)
+    shown = board_labels.board_list(
+        read_board(parts, pins.marking(query_of(query, reader), request)), root, query, translations(lang), reader
+    )
     kept = {name: value for name, value in query.items() if name not in ("q", "after")}
     page = BoardPage(
         frame=frame(request, lang),
