@@ -70,8 +70,7 @@ def test_the_past_tells_when_its_plan_was_written_also_on_a_phone(page: Page, sh
         expect(page.locator(".past-time")).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("lang", ["en", "zh", "de"])
-@pytest.mark.parametrize("width", [360, 1180])
+@pytest.mark.parametrize(("width", "lang"), [(360, "en"), (360, "zh"), (360, "de"), (1180, "de")])
 def test_the_plans_of_a_session_are_told_whole(page: Page, shared_panel: Panel, width: int, lang: str) -> None:
     session = new_session()
     for written in ("a=c b=c c=i d=i e=p f=p g=p", "a=c b=c c=i d=i e=p f=p", "k=i l=p", "x=c y=i z=p"):

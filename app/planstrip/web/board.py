@@ -143,12 +143,10 @@ def _page(
     start = None if query.after is None else _cursor(query.after)
     clock = start.now if start else now
     times = {"heard": clock - QUIET_AFTER_MS, "urgent": clock - URGENT_MS, "recent": clock - RECENT_MS}
-    above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working)}
+    above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working), "pinned": query.pinned}
     if query.filters.state in PASSING:
         wanted = [*wanted, not_(past())]
     pinned = [] if start else _pinned(connection, query.pinned, wanted)
-    if query.pinned:
-        wanted = [*wanted, sessions.c.id.not_in(query.pinned)]
     rows: list[tuple[int, Any]] = []
     for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
         if start and number < start.group:
@@ -279,7 +277,8 @@ def _is_top() -> ColumnElement[bool]:
 
 
 _IS_HEARD: Final = or_(sessions.c.updated_at > bindparam("heard"), sessions.c.id.in_(bindparam("busy", expanding=True)))
-_NARROWED: Final = [(by, statement.limit(bindparam("limit"))) for by, statement in _groups()]
+_IS_NOT_PINNED: Final = sessions.c.id.not_in(bindparam("pinned", expanding=True))
+_NARROWED: Final = [(by, each.where(_IS_NOT_PINNED).limit(bindparam("limit"))) for by, each in _groups()]
 _TOPS: Final = [(by, statement.where(_is_top())) for by, statement in _NARROWED]
 _HEARD: Final = select(func.count()).select_from(sessions).where(sessions.c.condition == "running", _IS_HEARD)
 _PAST: Final = (
