@@ -4,7 +4,7 @@ const marked = (mark) => JSON.parse(localStorage.getItem(`planstrip:${mark}`) ??
 const told = (ids, text = encodeURIComponent(JSON.stringify(ids))) => (text.length > MAX_CHARS ? told(ids.slice(1)) : text);
 function show() {
   for (const mark of document.querySelector("[data-board]") ? marks : []) {
-    document.cookie = `planstrip-${mark}=${told(marked(mark))}; path=${location.pathname}; max-age=31536000; samesite=strict`;
+    document.cookie = `planstrip-${mark}=${told(marked(mark))}; path=${location.pathname.replace(/(.)\/$/, "$1")}; max-age=31536000; samesite=strict`;
     for (const row of document.querySelectorAll(".session")) row.querySelector(`[data-mark=${mark}]`).setAttribute("aria-pressed",
       row.toggleAttribute(`data-${mark}`, marked(mark).includes(row.dataset.watch)));
   }
