@@ -11,6 +11,7 @@ from planstrip.eventlog import read, read_types
 from planstrip.events import TYPES
 from planstrip.heads import sign_at
 from planstrip.marks import NEWEST, PLAN_SETTERS, newest, newest_one
+from planstrip.plan.returned import mark
 from planstrip.plan.view import Standing, View, stand
 from planstrip.projection import window_at
 from planstrip.timelines import read_timeline
@@ -31,7 +32,7 @@ class Stops:
 def view_at(connection: Connection, session: str, position: int) -> View:
     """What the session's page showed after the event at `position`."""
     standing = standing_at(connection, session, position)
-    window = window_at(connection, session, position)
+    window = mark(window_at(connection, session, position), standing.returned)
     return View(standing, window, timeline=read_timeline(connection, session, standing))
 
 

@@ -19,6 +19,7 @@ from planstrip.heads import head
 from planstrip.marks import PLAN_SETTERS, between, newest, newest_one
 from planstrip.plan import rows as rows_fold
 from planstrip.plan.fold import Plan, fold
+from planstrip.plan.returned import mark
 from planstrip.plan.rows import Window
 from planstrip.plan.view import Standing, View, advance, stand
 from planstrip.revising import newest_revisions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME: Final = "standing"
-VERSION: Final = 7  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
+VERSION: Final = 8  # 2 was the fold that cleared the plan at every turn's start (spec.md §4)
 CHECKPOINT_EVERY: Final = 256
 CACHED_SESSIONS: Final = 4_096
 MAX_LOOKAHEAD: Final = 2_000  # events after a page of older rows that may tell what became of them
@@ -114,7 +115,7 @@ def current(connection: Connection, session: str) -> Standing:
 def view(connection: Connection, session: str) -> View:
     """The session as its page shows it: what stands, and the newest rows. The cost does not grow with the log."""
     standing = current(connection, session)
-    window = window_at(connection, session, standing.position)
+    window = mark(window_at(connection, session, standing.position), standing.returned)
     return View(standing, window, timeline=read_timeline(connection, session, standing))
 
 
@@ -195,8 +196,7 @@ def window_before(connection: Connection, session: str, before: int, until: int 
         seen = entry.position
     rewinds = read_at(connection, session, between(connection, session, "session/rewind", seen, last + 1))
     window = rows_fold.fold(rewinds, window)
-    kept = [turn for turn in window.turns if turn.position < before]
-    return dataclasses.replace(window, turns=tuple(kept))
+    return dataclasses.replace(window, turns=tuple(turn for turn in window.turns if turn.position < before))
 
 
 def turn_at(connection: Connection, session: str, position: int) -> int:

@@ -2,8 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   const board = () => document.querySelector("[data-board]");
   if (!board()) return;
-  const points = matchMedia("(hover: hover)");
-  const isHeld = () => board().matches(":has(:focus-visible)") || (points.matches && board().matches(":hover"));
+  const isHeld = () => board().matches(":has(:focus-visible)") || (matchMedia("(hover: hover)").matches && board().matches(":hover"));
   let isBehind = false;
   document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
     const list = tasks.findIndex(({ target }) => target === board());
@@ -13,6 +12,5 @@ document.addEventListener("DOMContentLoaded", () => {
     if (isBehind && !isHeld()) htmx.ajax("GET", location.href, { target: "#board", select: "#board", swap: "outerMorph" });
     isBehind &&= isHeld();
   };
-  for (const name of ["pointerover", "pointerleave", "focusout"])
-    document.documentElement.addEventListener(name, () => setTimeout(settle)); // the focus has moved by then
+  for (const name of ["pointerover", "pointerleave", "focusout"]) document.documentElement.addEventListener(name, () => setTimeout(settle)); // the focus has moved by then
 });

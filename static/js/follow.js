@@ -5,8 +5,7 @@ const toEnd = () => window.scrollTo({ top: page.scrollHeight, behavior: "instant
 const older = () => document.querySelector("#older [hx-get]")?.getAttribute("hx-get");
 const positions = () => [...document.querySelectorAll(".tool-row")].map(({ id }) => Number(id.slice(4)));
 async function find(at) { // the newest row at or before it, which may be older than those shown
-  for (let pages = 0; !(Math.min(...positions()) <= at) && older() && pages < 20; pages++)
-    await htmx.ajax("GET", older(), { swap: "none" });
+  for (let pages = 0; !(Math.min(...positions()) <= at) && older() && pages < 20; pages++) await htmx.ajax("GET", older(), { swap: "none" });
   await new Promise(requestAnimationFrame); // which keeps the reader's place under what came above, first
   const row = Math.max(0, ...positions().filter((one) => one <= at)), query = new URLSearchParams(location.search);
   query.set("at", at);
@@ -15,12 +14,13 @@ async function find(at) { // the newest row at or before it, which may be older 
 }
 document.addEventListener("DOMContentLoaded", () => {
   if (!document.querySelector("[data-follow]")) return;
-  let follows = false, reads = false, seen = "";
+  let follows = false, reads = false, seen = "", due = 0;
   const size = () => `${page.scrollHeight} ${window.innerHeight}`;
-  const set = (is) => { follows = is; page.style.overflowAnchor = is ? "none" : ""; seen = size(); };
-  const keep = () => { if (!reads && follows) toEnd(); set(reads ? isAtEnd() : follows); reads = false; };
+  const set = (is) => { follows = is; seen = size(); }, end = () => { due = 0; if (follows) toEnd(); set(follows); };
+  // A frame later: in this one the browser holds the rows where they are under what came above.
+  const keep = () => { if (!reads && follows) due ||= requestAnimationFrame(end); set(reads ? isAtEnd() : follows); reads = false; };
   // Only the reader ends it, who scrolls away or opens a row: of a page that has changed its size the scroll is the browser's.
-  window.addEventListener("scroll", () => { if (seen === size()) set(isAtEnd()); seen = size(); });
+  window.addEventListener("scroll", () => { if (!due && seen === size()) set(isAtEnd()); seen = size(); });
   document.addEventListener("click", ({ target }) => { reads = !!target.closest(".tool-row > summary"); });
   window.addEventListener("resize", keep);
   new ResizeObserver(keep).observe(document.body);

@@ -5,8 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!region) return;
   const sessions = document.querySelectorAll("[data-session]"), signs = new Map(); // when each agent gave its last sign
   let connection = null, heardAt = Date.now(), shown = "catching-up";
-  const lastSign = (session, told) => // which a heartbeat tells, or the head
-    Math.min(Date.now(), Number(told) || Date.parse(session.querySelector(".head-ago")?.dateTime) || Date.now());
+  const lastSign = (session, told) => Math.min(Date.now(), Number(told) || Date.parse(session.querySelector(".head-ago")?.dateTime) || Date.now()); // a heartbeat's, or the head's
   const lose = () => show("lost");
   const isHeardUnseen = () => htmx.config.sse.pauseOnBackground === false; // else htmx lets go of a hidden page's stream
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
@@ -16,6 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
   region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());
   for (const name of ["htmx:error", "htmx:response:error"]) region.addEventListener(name, ({ target }) => target === region || show("lost", "failed"));
+  region.addEventListener("planstrip:anew", () => connection?.reader?.cancel()); // htmx connects anew
   document.addEventListener("visibilitychange", () => {
     heardAt = Date.now();
     if (document.hidden && region.dataset.live === "live" && !isHeardUnseen()) show("catching-up");
@@ -40,7 +40,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (document.hidden || Date.now() - heardAt < DEAD_MS) return;
     lose();
     heardAt = Date.now();
-    connection?.reader?.cancel(); // half open: htmx connects anew
+    region.dispatchEvent(new Event("planstrip:anew")); // half open
   }
   function show(state, text = state) {
     if (region.dataset.live === state && shown === text) return;

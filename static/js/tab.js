@@ -1,7 +1,7 @@
 // [data-tab] names the tab; [data-watch]: with the reader's leave, a session that waits, is done or was cut tells so.
 const TOLD = ["waiting", "interrupted", "done"];
 const leave = () => document.querySelector("[data-notify]") && localStorage.getItem("planstrip:notify") === "1" && window.Notification?.permission === "granted";
-const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(`"${session.dataset.watch}"`);
+const isMuted = (session) => (localStorage.getItem("planstrip:muted") ?? "").includes(JSON.stringify(session.dataset.watch));
 const known = new Map(), NEW_MS = 60_000; // in which state each session was last seen here
 const news = () => [...document.querySelectorAll("[data-watch]")].filter((one) => {
   const { watch, sessionState: now } = one.dataset, before = known.get(watch);

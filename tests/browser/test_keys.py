@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from planstrip.web.board import ROWS
 from tests.browser.record import STRIP, wait_live
 from tests.running import Panel, new_session, running, todos
 
@@ -98,6 +99,48 @@ def test_a_pinned_session_stays_on_top_and_a_muted_one_below(page: Page, panel: 
     page.reload()
     assert shown() == ["third", "second", "first"]
     expect(row.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_pinned_session_comes_to_the_first_page_from_beyond_it_and_goes_back(page: Page, panel: Panel) -> None:
+    for number in range(ROWS + 2):
+        start(panel, f"s{number:02}")
+    page.goto(panel.url)
+    wait_live(page)
+    page.get_by_role("link", name="More sessions").click()
+    row, first = page.locator(".session", has_text="s00"), page.locator(".session-name").first
+    row.hover()
+    row.get_by_role("button", name="Pin").click()
+    page.goto(panel.url)
+    assert first.inner_text() == "s00"  # as it comes, before any script or stream
+    wait_live(page)
+    assert page.locator(".session").count() == ROWS + 1
+    panel.append(f"s{ROWS + 1}", WAIT)
+    page.wait_for_selector(".session[data-session-state=waiting]")
+    assert first.inner_text() == "s00"
+    row.hover()
+    row.get_by_role("button", name="Pin").click()
+    page.mouse.move(2, 2)
+    expect(row).to_have_count(0)  # over the stream that was asked anew
+    assert first.inner_text() == f"s{ROWS + 1}"
+
+
+def test_a_muted_session_does_not_count_in_the_tab_from_the_click_on(page: Page, panel: Panel) -> None:
+    for session in ("still", "loud"):
+        start(panel, session)
+        panel.append(session, WAIT)
+    page.goto(panel.url)
+    wait_live(page)
+    assert page.title() == "2 waiting for you · planstrip"
+    row = page.locator(".session", has_text="still")
+    row.hover()
+    row.get_by_role("button", name="Mute").click()
+    expect(page).to_have_title("1 waiting for you · planstrip")
+    page.reload()
+    assert page.title() == "1 waiting for you · planstrip"
+    wait_live(page)
+    panel.append("still", RESUME)
+    panel.append("loud", RESUME)
+    expect(page).to_have_title("1 working · planstrip")
 
 
 def test_a_session_that_waits_or_is_done_tells_so_once_with_the_readers_leave(page: Page, panel: Panel) -> None:

@@ -68,3 +68,29 @@ def test_the_past_tells_when_its_plan_was_written_also_on_a_phone(page: Page, sh
         expect(page.locator(f"{STRIP} .written")).to_be_visible()
         expect(page.get_by_text("Write 2 of 3")).to_be_in_viewport(ratio=1)
         expect(page.locator(".past-time")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize(("width", "lang"), [(360, "en"), (360, "zh"), (360, "de"), (1180, "de")])
+def test_the_plans_of_a_session_are_told_whole(page: Page, shared_panel: Panel, width: int, lang: str) -> None:
+    session = new_session()
+    for written in ("a=c b=c c=i d=i e=p f=p g=p", "a=c b=c c=i d=i e=p f=p", "k=i l=p", "x=c y=i z=p"):
+        shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1}})
+        shared_panel.write(session, todos(written))
+    page.set_viewport_size({"width": width, "height": 760})
+    page.goto(f"{shared_panel.url}/sessions/{session}?lang={lang}")
+    if width < 1080:
+        page.locator(".aside-summary").click()
+    lines = page.locator(".plan-line")
+    assert lines.count() == 3
+    for part in page.locator(".plan-line > *").all():
+        assert part.is_visible()
+        assert part.evaluate(
+            "part => part.scrollWidth <= part.clientWidth || getComputedStyle(part).overflow === 'visible'"
+        )
+        assert part.evaluate(
+            """part => {
+              const [one, line] = [part, part.parentElement].map((each) => each.getBoundingClientRect());
+              return one.left >= line.left && one.right <= line.right && one.bottom <= line.bottom;
+            }"""
+        )
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -113,5 +113,68 @@ def test_an_update_shifts_nothing_that_an_eye_follows(
         page.wait_for_timeout(60)
     shifts = page.evaluate("window.shifts")
     assert sum(score for score, _ in shifts) < MAX_SHIFT, shifts
-    page.evaluate("document.querySelector('#turns').prepend(document.createElement('hr'))")
+    page.evaluate("[...document.querySelectorAll('.tool-row')].at(-1).before(document.createElement('hr'))")
     page.wait_for_function("before => window.shifts.length > before", arg=len(shifts))  # it is watched
+
+
+def told(type_: str, **data: Any) -> dict[str, Any]:
+    return {"type": type_, "data": data}
+
+
+def called(*names: str) -> list[dict[str, Any]]:
+    """Calls with their results, each a row; a delegating one is awaited."""
+    calls = [told("tool/call", call_id=name, name=name.partition("-")[0], arguments="{}") for name in names]
+    results = [told("tool/result", call_id=name, is_error=False, text="ok") for name in names if name[:4] != "Task"]
+    return [*calls, *results]
+
+
+def born(panel: Panel, parent: str, number: int, **start: str) -> None:
+    panel.append(
+        f"{parent}-{number}", told("session/start", agent="codex", parent=parent, **start), told("turn/start", turn=1)
+    )
+
+
+def transitions(panel: Panel, session: str) -> Iterator[str]:
+    """What makes a plan begin, agents appear, and a plan end, each named once it is done, with a new row or turn."""
+
+    def write(notation: str, call: str) -> None:
+        panel.append(session, *called(call), told("todo/write", todos=todos(notation), call_id=call))
+
+    write("a=i b=p", "todo_write-1")
+    yield "a first plan begins"
+    panel.append(session, *called("Task-1"))
+    born(panel, session, 1, title="Look around", parent_call="Task-1")
+    yield "an agent appears below the newest row"
+    panel.write(f"{session}-1", todos("x=i y=p"))
+    yield "an agent's plan begins"
+    born(panel, session, 2, title="Check the links")
+    yield "an agent of no row appears"
+    write("a=c b=c", "todo_write-2")
+    panel.append(session, told("turn/end", turn=1, reason={"kind": "completed"}))
+    yield "a plan is completed"
+    panel.append(session, told("turn/start", turn=2, prompt="Go on"), *called("bash-z"))
+    yield "a plan ends"
+    write("c=i d=p", "todo_write-3")
+    yield "a second plan begins"
+    panel.append(session, told("viewer/retire"), *called("bash-y"))
+    yield "a plan is retired"
+
+
+@pytest.mark.parametrize(("width", "rows"), [(1180, 60), (360, 2), (360, 60)])
+def test_a_plan_or_an_agent_that_comes_or_goes_shifts_nothing(
+    page: Page, shared_panel: Panel, width: int, rows: int
+) -> None:
+    session = new_session()
+    start = [told("session/start", agent="codex", title="Build"), told("turn/start", turn=1, prompt="Build it")]
+    shared_panel.append(session, *start, *called(*(f"bash-{number}" for number in range(rows))))
+    page.set_viewport_size({"width": width, "height": 760})
+    page.goto(f"{shared_panel.url}/sessions/{session}")
+    wait_live(page)
+    page.evaluate(WATCH)
+    found = dict[str, Any]()
+    for name in transitions(shared_panel, session):
+        page.wait_for_timeout(200)  # longer than a frame of the stream
+        found[name] = page.evaluate("window.shifts.splice(0)")
+    assert page.evaluate("() => innerHeight + scrollY >= document.documentElement.scrollHeight - 1")  # at the newest
+    assert sum(score for shifts in found.values() for score, _ in shifts) < MAX_SHIFT, found
+    assert page.locator("#children .mini-strip").count() == 2

@@ -112,6 +112,26 @@ def test_a_rewind_makes_nothing_fresh() -> None:
     assert stand(entries([*rewound, ViewerRetire(), ViewerRestore(write().todos)])).written_at == 1_000
 
 
+def test_a_rewind_onto_a_plan_of_an_interrupted_turn_says_so_again() -> None:
+    """R047."""
+
+    def is_cut(notation: str, to_position: int) -> bool:
+        events = log(notation)
+        rewound = Entry(len(events) + 1, 0, SessionRewind(to_position, write().todos))
+        return stand([*events, rewound]).freshness.is_cut
+
+    assert is_cut("T+ > W[a=i] > T! > T+ > W[b=i] > T-", 3)
+    assert is_cut("T+ > W[a=i] > W[b=i] > T! > T+ > W[c=i]", 2)  # its own turn was cut, after another write
+    assert is_cut("T+ > W[a=i] > T- > T+ > T! > T+ > W[b=i] > T-", 6)  # it stood while another was
+    assert not is_cut("T+ > W[a=i] > T- > T+ > W[b=i] > T!", 3)
+    assert not is_cut("T+ > W[a=i] > T! > T+ > W[b=i] > T- > T+ > W[c=i] > T-", 6)
+    assert not is_cut("T+ > W[a=c] > T- > T+ > T! > T+ > W[b=i] > T-", 3)  # it had left when that turn was cut
+    cut = log("T+ > W[a=i] > T! > T+ > W[b=i] > T-")
+    again = stand([*cut, Entry(7, 0, SessionRewind(3, write().todos)), *entries([write(), TurnStart(3)], 8)])
+    assert not again.freshness.is_cut
+    assert stand([Entry(10, 0, SessionRewind(7, write().todos))], again).freshness.is_cut  # onto what a rewind set
+
+
 def test_a_session_that_ends_within_a_turn_cuts_it() -> None:
     standing = stand(entries([TurnStart(1), write(), SessionEnd()]))
     assert (standing.condition, standing.is_moving, standing.freshness.is_cut) == ("interrupted", False, True)

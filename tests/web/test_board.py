@@ -1,10 +1,12 @@
 """The board: every session once, in the order in which they need a person, found, folded and live (spec.md §9, §10)."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -55,6 +57,12 @@ def read(panel: Panel, after: str | None = None, **filters: str) -> Board:
 
 def shown(panel: Panel, **filters: str) -> list[str]:
     return list(read(panel, **filters).order)
+
+
+def look(panel: Panel, path: str = "/", **marked: list[str]) -> str:
+    """What a browser sees that keeps these sessions as `pinned` or `muted`."""
+    told = "; ".join(f"planstrip-{name}={quote(json.dumps(ids))}" for name, ids in marked.items())
+    return panel.client.get(path, headers={"cookie": told}).text
 
 
 # Order
@@ -314,3 +322,70 @@ def test_who_leaves_the_board_leaves_nothing_behind(panel: Panel) -> None:
     while panel.parts.hub.viewers and time.monotonic() < end:
         time.sleep(0.01)
     assert (panel.parts.hub.viewers, panel.parts.hub._channels, panel.parts.hub._broad) == (0, {}, set())
+
+
+# Marks
+
+
+def test_what_is_pinned_comes_first_wherever_it_would_be_paged_to_and_once(panel: Panel) -> None:
+    for number in range(2 * ROWS + 3):
+        put(panel, f"s{number:03}", "open", age_ms=number * 1_000)
+    last, middle = f"s{2 * ROWS + 2:03}", f"s{ROWS + 5:03}"
+    pages, after = list[tuple[str, ...]](), None
+    while not pages or after:
+        board = read_board(panel.parts, Query(after=after, pinned=(last, "unknown", middle)))
+        pages, after = [*pages, board.order], board.next
+    assert pages[0][:3] == (last, middle, "s000")
+    assert [len(page) for page in pages] == [ROWS + 2, ROWS, 1]
+    assert sorted(sum(pages, ())) == [f"s{number:03}" for number in range(2 * ROWS + 3)]
+    assert read_board(panel.parts, Query(Filters(q=middle), pinned=(last, middle))).order == (middle,)  # what matches
+
+
+def test_page_and_stream_put_first_what_the_browser_keeps_as_pinned(panel: Panel) -> None:
+    for number in range(ROWS + 5):
+        put(panel, f"s{number:02}", "open", age_ms=number * 1_000)
+    far, cookie = f"s{ROWS + 4}", {"cookie": f"planstrip-pinned={quote(json.dumps([f's{ROWS + 4}']))}"}
+    assert names(look(panel, pinned=[far]))[:2] == [far, "s00"]
+    with panel.stream("/stream", **cookie) as stream:
+        assert names(stream.next().data)[:2] == [far, "s00"]
+        put(panel, "new", "working")
+        while "new" not in (order := names(stream.next().data)):
+            pass
+        assert order[:3] == [far, "new", "s00"]
+    assert names(look(panel))[:2] == ["new", "s00"]
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "x", "%5B", "{}", "[1, null, [], {}]", '["a/b", "\\ud800", "\\u0000"]', "[" * 5_000]
+)
+def test_a_cookie_that_holds_something_else_is_nothing_of_ours(panel: Panel, kept: str) -> None:
+    put(panel, "a", "open")
+    answer = panel.client.get("/", headers={"cookie": f"planstrip-pinned={quote(kept)}; planstrip-muted={quote(kept)}"})
+    assert (answer.status_code, names(answer.text)) == (200, ["a"])
+
+
+def test_what_is_muted_and_what_works_for_it_does_not_count_in_the_tab(panel: Panel) -> None:
+    put(panel, "loud", "working")
+    put(panel, "still", "waiting")
+    put(panel, "boss", "working")
+    put(panel, "kid", "waiting", parent="boss")
+    put(panel, "grandkid", "working", parent="kid")
+    assert tab(look(panel)) == "2 waiting for you · 3 working · planstrip"
+    assert tab(look(panel, muted=["still"])) == "1 waiting for you · 3 working · planstrip"
+    html = look(panel, muted=["still", "boss", "gone"])
+    assert tab(html) == "1 working · planstrip"
+    assert re.findall(r'data-state="waiting"></span>.*?<span class="number">(\d+)<', html) == [
+        "2"
+    ]  # a filter's finds them
+    with panel.stream("/stream", cookie=f"planstrip-muted={quote(json.dumps(['still']))}") as stream:
+        assert 'data-tab="1 waiting for you · 3 working' in stream.next().data
+
+
+def names(html: str) -> list[str]:
+    """Of the whole list, which a frame may have beside single rows."""
+    html = html[html.find('id="board"') :]
+    return re.findall(r'<article id="session-\w+" class="session" data-watch="([^"]*)"', html)
+
+
+def tab(html: str) -> str:
+    return re.search(r"<title>(.*?)</title>", html)[1]  # type: ignore[index]

@@ -51,6 +51,39 @@ def test_many_of_a_kind_are_one_line_but_for_what_was_dropped() -> None:
     assert lines(many, "")[19:] == ["− Dropped while open: 19", "− Dropped while open: 2 more tasks"]
 
 
+def test_what_is_added_under_way_or_done_says_so_beside_the_others() -> None:
+    assert lines("a=p", "a=p b=i c=c d=p e=i") == [
+        "+→ Added and started: b",
+        "+→ Added and started: e",
+        "+✓ Added, completed: c",
+        "+ Added: d",
+    ]
+    assert lines("", "a=i b=i c=i d=i e=p") == ["+→ Added and started: 4 tasks", "+ Added: e"]
+
+
+def test_what_had_been_dropped_is_told_as_returned_on_the_page_and_live(shared_panel: Panel) -> None:
+    session = new_session()
+    for text in ("a=i b=p c=p d=p", "a=i d=p"):
+        answer = shared_panel.write(session, todos(text)).json()
+    with shared_panel.stream(f"/sessions/{session}/stream?after={answer['position'] + 1}") as stream:
+        stream.next()
+        position = shared_panel.write(session, todos("a=i B=i c=p d=p x=p")).json()["position"]
+        told = ["↶→ Returned and started: B ↶ Returned: c + Added: x"]
+        frame = stream.next().data
+    html = page(shared_panel, session)
+    assert revisions(frame) == revisions(html)[-1:] == told
+    row = f'id="row-{position - 1}"'
+    assert "Returned and started" in frame[frame.index(row) :].split("</details>")[0]
+    assert "Returned and started" in html[html.index(row) :].split("</details>")[0]
+    assert revisions(page(shared_panel, session, f"?at={position}"))[-1:] == told
+    rows = shared_panel.client.get(f"/sessions/{session}/rows?before={position + 5}").text
+    assert "Returned and started" in rows[rows.index(row) :].split("</details>")[0]
+    shared_panel.write(session, todos("a=i d=p x=p"))
+    shared_panel.client.post(f"/api/sessions/{session}/dismiss", json={"content": "c"})
+    shared_panel.write(session, todos("a=i d=p x=p c=p B=c"))
+    assert revisions(page(shared_panel, session))[-1] == "+ Added: c ↶✓ Returned, completed: B"  # c was dismissed
+
+
 def test_a_rename_keeps_the_earlier_text() -> None:
     (line,) = changes(compare([Todo("fix it", "pending")], [Todo("Fix it.", "pending")]), EN)
     assert (line.was, line.text) == ("fix it", "Fix it.")
@@ -83,7 +116,7 @@ def test_a_page_lists_the_revisions_newest_last_and_leads_to_their_rows(shared_p
         shared_panel.write(session, todos(text))
     html = page(shared_panel, session)
     assert revisions(html) == [
-        "+ Added: 4 tasks",
+        "+→ Added and started: a + Added: b + Added: c + Added: d",
         "✓ Completed: a → Started: b",  # the third write changed nothing (reports.md R046)
         "− Dropped while open: d",
     ]
@@ -96,7 +129,7 @@ def test_a_write_without_a_row_has_no_link(shared_panel: Panel) -> None:
     session = new_session()
     shared_panel.append(session, {"type": "todo/write", "data": {"todos": todos("a=i")}})
     html = page(shared_panel, session)
-    assert revisions(html) == ["+ Added: a"]
+    assert revisions(html) == ["+→ Added and started: a"]
     assert 'href="#row-' not in html
 
 

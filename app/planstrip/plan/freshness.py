@@ -1,6 +1,7 @@
 """What has happened since the plan was written: the more, the further it may be behind the work (spec.md §9)."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -21,13 +22,27 @@ from planstrip.plan.fold import Plan
 from planstrip.plan.tools import is_plan_call
 
 Caution: TypeAlias = Literal["fresh", "aging", "stale"]
-Writes: TypeAlias = tuple[tuple[int, int], ...]
-
 CALL_STEPS: Final[tuple[int, ...]] = tuple(10 * 2**power for power in range(60))  # a strip does not tick with each
 MAX_ASKED: Final = 8
 MAX_WRITES: Final = 50  # a rewind beyond them is told as old as the oldest of them
 AGING_MS: Final = 60 * 60_000
 STALE_MS: Final = 3 * AGING_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What set the list, at `position`. `time` is when the agent wrote it (ms, UTC).
+
+    `is_cut`: its turn was interrupted, or a later one while it stood; `is_of_turn`: its turn has not ended.
+    """
+
+    position: int
+    time: int
+    is_cut: bool = False
+    is_of_turn: bool = False
+
+
+Writes: TypeAlias = tuple[Write, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +91,16 @@ class Freshness:
         return self.turns, self.step, self.is_refused, self.is_cut
 
 
-def step(old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, *, was_open: bool) -> Freshness:
+def step(
+    old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, *, was_open: bool, writes: Writes = ()
+) -> Freshness:
     """After an event that took the plan `before` to `after`; the same object where nothing changed.
 
-    `was_open`: a turn ran until then.
+    `was_open`: a turn ran until then. `writes`: those up to this event, for one that sets the list.
     """
     event = entry.event
     if after is not before or (old.is_aside and isinstance(event, TodoWrite)):
-        return _set(old, before, after, event)
+        return _set(old, before, after, event, writes)
     if isinstance(event, ToolCall):
         return _called(old, event, 1 if after is not None or old.is_aside else 0)
     if isinstance(event, ToolResult):
@@ -92,11 +109,17 @@ def step(old: Freshness, before: Plan | None, after: Plan | None, entry: Entry, 
         return old
     if isinstance(event, TurnStart):
         return replace(old, turns=old.turns + 1, is_refused=False, is_cut=old.is_cut or was_open)
-    is_cut = isinstance(event, SessionEnd) or (isinstance(event, TurnEnd) and event.reason.kind != "completed")
-    return replace(old, is_cut=True) if is_cut and was_open else old
+    return replace(old, is_cut=True) if was_open and _cuts(event) else old
 
 
-def _set(old: Freshness, before: Plan | None, after: Plan | None, event: Event) -> Freshness:
+def _cuts(event: Event) -> bool:
+    """Whether it interrupts the turn that runs."""
+    return isinstance(event, SessionEnd | TurnStart) or (
+        isinstance(event, TurnEnd) and event.reason.kind != "completed"
+    )
+
+
+def _set(old: Freshness, before: Plan | None, after: Plan | None, event: Event, writes: Writes) -> Freshness:
     """Only what the agent writes is fresh: what a person or a rewind brings back has aged meanwhile."""
     if isinstance(event, ViewerRetire):
         return replace(old, is_aside=True)
@@ -104,21 +127,42 @@ def _set(old: Freshness, before: Plan | None, after: Plan | None, event: Event) 
         return replace(old, is_aside=False)
     if isinstance(event, SessionRewind) and before and after and before.position <= event.to_position:
         return old
-    return Freshness(asked=old.asked)
+    return Freshness(asked=old.asked, is_cut=after is not None and bool(writes) and writes[-1].is_cut)
 
 
-def written(old: Writes, entry: Entry) -> Writes:
-    """The writes after an event: a list that a person or a rewind brings back is as old as its write."""
+def written(old: Writes, entry: Entry, *, was_open: bool, stands: bool) -> Writes:
+    """The writes after an event: a list that a person or a rewind brings back is as old as its write, and as cut.
+
+    `stands`: until then the newest one stood, or lay aside.
+    """
     match entry.event:
         case TodoWrite():
-            time = entry.time
+            new = Write(entry.position, entry.time, is_of_turn=was_open)
         case ViewerRestore():
-            time = old[-1][1] if old else entry.time
+            new = _again(old[-1:], entry)
         case SessionRewind(to_position=to):
-            time = next((time for position, time in reversed(old) if position <= to), old[0][1] if old else entry.time)
+            new = _again([*old[:1], *(write for write in old if write.position <= to)], entry)
+        case TurnStart() | TurnEnd() | SessionEnd() if old and was_open:
+            return _ended(old, is_cut=_cuts(entry.event), stands=stands)
         case _:
             return old
-    return (*old, (entry.position, time))[-MAX_WRITES:]
+    return (*old, new)[-MAX_WRITES:]
+
+
+def _again(found: Sequence[Write], entry: Entry) -> Write:
+    """The last one found, brought back by `entry`."""
+    return Write(entry.position, found[-1].time, found[-1].is_cut) if found else Write(entry.position, entry.time)
+
+
+def _ended(old: Writes, *, is_cut: bool, stands: bool) -> Writes:
+    """After the end of the turn that ran: it cuts its own writes, and the newest while that `stands`."""
+    newest = old[-1] if stands else None
+    if not is_cut and not any(write.is_of_turn for write in old):
+        return old
+    return tuple(
+        Write(write.position, write.time, write.is_cut or (is_cut and (write.is_of_turn or write is newest)))
+        for write in old
+    )
 
 
 def _called(old: Freshness, call: ToolCall, counted: int) -> Freshness:

@@ -1,4 +1,8 @@
-"""Which to-do of a later list is which of an earlier one: by text, by normalised text, by likeness and place."""
+"""Which to-do of a later list is which of an earlier one: by text, by normalised text, by likeness and place.
+
+However alike two texts are, one that says something else is another task (`is_turned`): a rename adds words, takes
+words away or changes their endings. Where words give way to others (`Enable`, `Disable`; `3.11`, `3.12`), it is none.
+"""
 
 import re
 import unicodedata
@@ -7,7 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from planstrip.events import Todo
@@ -22,9 +26,19 @@ REOPENED: Final = -0.3  # what is done seldom comes back under another name
 MAX_CHARS: Final = 300
 MAX_PAIRS: Final = 2_048  # all pairs up to here; beyond, each to-do is compared with its nearest ones only
 NEAREST: Final = 16
+MAX_READINGS: Final = 2_048  # pairs that are read word by word, the likest first
 REMEMBERED: Final = 32  # pairs of lists
 
+MIN_STEM_CHARS: Final = 3
+
 _NUMBER: Final = re.compile(r"\d+")
+_IN_BRACKETS: Final = re.compile(r"\([^()]*\)")
+_IDEOGRAPHS: Final = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # a word each: no space parts them
+_DENIAL: Final = re.compile(
+    "not?|non|never|without|dont?|nicht|keine?n?|ohne|pas|sans|sin|не|без|[不非无無未别]|لا|بدون"
+)
+_ARTICLE: Final = re.compile("an?|the|der|die|das|de[mn]|l[ae]s?|el|los")
+_WORD: Final = re.compile(rf"\d+|[{_IDEOGRAPHS}]|[^\W\d_{_IDEOGRAPHS}]+")
 _IGNORED: Final = ("P", "Z", "C")  # punctuation, white space, controls and joiners
 
 
@@ -90,7 +104,10 @@ def _equal(before: Sequence[str], after: Sequence[str], pairs: dict[int, int]) -
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A to-do without a partner. `gap`: after which of the later list's paired to-dos it stands, -1 for none."""
+    """A to-do without a partner. `gap`: after which of the later list's paired to-dos it stands, -1 for none.
+
+    `numbers` are those that tell it from others: `is_numbered` if they alone do, else but for those in brackets.
+    """
 
     place: int
     gap: int
@@ -110,9 +127,14 @@ def _alike(before: Sequence[Todo], after: Sequence[Todo], pairs: dict[int, int])
         for one, other in _candidates(left, right)
         if (score := likeness(one, other)) >= THRESHOLD
     ]
-    found, taken = dict(pairs), set(pairs.values())
+    found, taken, readings = dict(pairs), set(pairs.values()), 0
     for _, place, other_place in sorted(scores):
-        if place not in found and other_place not in taken:
+        if place in found or other_place in taken:
+            continue
+        readings += 1
+        if readings > MAX_READINGS:
+            break
+        if not is_turned(before[place].content, after[other_place].content):
             found[place] = other_place
             taken.add(other_place)
     return found
@@ -127,7 +149,8 @@ def _sides(todos: Sequence[Todo], partners: dict[int, int]) -> Iterator[Side]:
             text = todo.content[:MAX_CHARS]
             letters = normalise(text)
             bigrams = frozenset(map("".join, pairwise(letters)))
-            numbers, is_numbered = tuple(_NUMBER.findall(text)), shapes[_NUMBER.sub("0", text)] > 1
+            is_numbered = shapes[_NUMBER.sub("0", text)] > 1
+            numbers = tuple(_NUMBER.findall(text if is_numbered else _IN_BRACKETS.sub("", text)))
             yield Side(place, gap, todo.status == "completed", letters, bigrams, numbers, is_numbered)
 
 
@@ -152,6 +175,42 @@ def likeness(one: Side, other: Side) -> float:
     if one.numbers != other.numbers:
         score += NUMBERED if one.is_numbered or other.is_numbered else OTHER_NUMBERS
     return score + REOPENED if one.is_completed and not other.is_completed else score
+
+
+def is_turned(one: str, other: str) -> bool:
+    """Whether a text says something else: a word is denied, or words gave way to others.
+
+    What both begin and end with is left aside; of what stands between, one's words must be among the other's.
+    """
+    words, others = _words(one), _words(other)
+    if any(map(_DENIAL.fullmatch, set(words) ^ set(others))):
+        return True
+    begin = sum(1 for _ in takewhile(_are_one, zip(words, others, strict=False)))
+    words, others = words[begin:], others[begin:]
+    end = sum(1 for _ in takewhile(_are_one, zip(reversed(words), reversed(others), strict=False)))
+    words, others = words[: len(words) - end], others[: len(others) - end]
+    return not (_are_among(words, others) or _are_among(others, words))
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> tuple[str, ...]:
+    """But for articles, and for a number in brackets, which may tell how far it is: `(3/10)`."""
+    told = _IN_BRACKETS.sub(lambda found: _NUMBER.sub(" ", found[0]), _fold(text[:MAX_CHARS]))
+    return tuple(word for word in _WORD.findall(told) if not _ARTICLE.fullmatch(word))
+
+
+def _are_among(words: Sequence[str], others: Sequence[str]) -> bool:
+    known = set(others)
+    return all(word in known or any(_are_one((word, other)) for other in known) for word in words)
+
+
+def _are_one(words: tuple[str, str]) -> bool:
+    """Words that differ by their endings alone: `test` and `tests`, `cache` and `caching`; numbers never do."""
+    short, long = sorted(words, key=len)
+    if short == long:
+        return True
+    stem = short[:-1] if short[-1] in "ey" else short
+    return len(short) >= MIN_STEM_CHARS and long.startswith(stem) and not short.isdecimal()
 
 
 def _is_contained(one: str, other: str) -> bool:

@@ -17,7 +17,8 @@ MAX_REVISIONS: Final = 50
 class Revision:
     """`before` is what stood until the event at `position`, `after` what stands since, each empty for no plan.
 
-    `turn` is the number of the turn it came in; `by` the person, where one did it and said who.
+    `turn` is the number of the turn it came in; `by` the person, where one did it and said who. `returned` are contents
+    of `after` that had been dropped while open (`plan.returned`).
     """
 
     position: int
@@ -28,6 +29,7 @@ class Revision:
     omitted: tuple[Omitted, ...] = ()
     turn: int | None = None
     by: str | None = None
+    returned: tuple[str, ...] = ()
 
     @property
     def is_shown(self) -> bool:

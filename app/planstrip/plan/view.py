@@ -9,6 +9,7 @@ from planstrip.plan import fold as plan_fold
 from planstrip.plan import freshness as freshness_fold
 from planstrip.plan import outline as outline_fold
 from planstrip.plan import plans as plans_fold
+from planstrip.plan import returned as returned_fold
 from planstrip.plan import rows as rows_fold
 from planstrip.plan import unlisted as unlisted_fold
 from planstrip.plan.children import Family
@@ -16,6 +17,7 @@ from planstrip.plan.fold import Plan
 from planstrip.plan.freshness import Freshness, Writes
 from planstrip.plan.outline import Condition, Outline
 from planstrip.plan.plans import Plans
+from planstrip.plan.returned import Returned
 from planstrip.plan.revisions import MAX_REVISIONS
 from planstrip.plan.rows import Window
 from planstrip.plan.timeline import Timeline
@@ -35,7 +37,8 @@ class Standing:
 
     Times in ms, UTC; 0 before any event.
 
-    `unlisted` are the to-dos that were dropped while open, the newest last; `freshness` tells what came since the plan
+    `unlisted` are the to-dos that were dropped while open, the newest last, `returned` those that were listed again;
+    `freshness` tells what came since the plan
     was written, `plans` which plan of the session it is.
 
     `plan_changed`, `strip_changed` and `head_changed` are the positions of the last event on which the plan, the strip
@@ -62,11 +65,12 @@ class Standing:
     timeline_until: int = 0
     turn_since: int = 0
     writes: Writes = ()
+    returned: tuple[Returned, ...] = ()
 
     @property
     def written_at(self) -> int:
         """When the agent wrote the plan that stands: ms, UTC, 0 before any."""
-        return self.writes[-1][1] if self.writes else 0
+        return self.writes[-1].time if self.writes else 0
 
     @property
     def counts(self) -> Counts:
@@ -152,6 +156,7 @@ def _moved(old: Standing, freshness: Freshness, strip_changed: int, head: tuple[
         old.timeline_until,
         old.turn_since,
         old.writes,
+        old.returned,
     )
 
 
@@ -176,7 +181,9 @@ def _step(old: Standing, entry: Entry) -> Standing:
     plan = plan_fold.step(old.plan, entry)
     outline = outline_fold.step(old.outline, entry)
     unlisted = unlisted_fold.step(old.unlisted, old.plan, plan, entry)
-    freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=old.outline.turn == "open")
+    was_open, stands = old.outline.turn == "open", old.plan is not None or old.freshness.is_aside
+    writes = freshness_fold.written(old.writes, entry, was_open=was_open, stands=stands)
+    freshness = freshness_fold.step(old.freshness, old.plan, plan, entry, was_open=was_open, writes=writes)
     plans = plans_fold.step(old.plans, old.plan, plan, entry, unlisted, is_cut=old.freshness.is_cut)
     is_written, is_led = plan is not old.plan, outline is not old.outline
     if not (is_written or is_led or unlisted is not old.unlisted or freshness is not old.freshness):
@@ -201,7 +208,8 @@ def _step(old: Standing, entry: Entry) -> Standing:
         timeline_changed=entry.position if is_drawn else old.timeline_changed,
         timeline_until=entry.time if is_drawn else old.timeline_until,
         turn_since=entry.time if is_turned else old.turn_since,
-        writes=freshness_fold.written(old.writes, entry),
+        writes=writes,
+        returned=returned_fold.step(old.returned, old.unlisted, unlisted, plan if is_written else None),
     )
 
 
@@ -250,4 +258,5 @@ def advance(view: View, entries: Iterable[Entry]) -> View:
     """The view after `entries`, which follow its position without a gap."""
     builder = rows_fold.Builder(view.window)
     standing = stand(builder.taking(entries), view.standing)  # one pass: a long log is never held whole
-    return View(standing, builder.window(), view.family, view.timeline)
+    window = returned_fold.mark(builder.window(), standing.returned, view.standing.position)
+    return View(standing, window, view.family, view.timeline)

@@ -24,6 +24,7 @@ from planstrip.web.readers import OWNER, Reader
 ROWS: Final = 50
 URGENT_MS: Final = 60 * 60_000
 RECENT_MS: Final = 24 * 60 * 60_000  # who has been as they are for longer needs nobody now
+MAX_MUTED: Final = 2_000  # of a generation below those that are muted
 MAX_CHILDREN: Final = 200  # of all the sessions of a page together
 PASSING: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet")  # until the parent goes on
 ORDER: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working", "open", "done", "none")
@@ -31,11 +32,16 @@ ORDER: Final[tuple[State, ...]] = ("waiting", "interrupted", "quiet", "working",
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which sessions. `after` is the `next` of an earlier page; `is_held`: by a view token, to these and no others."""
+    """Which sessions. `after` is the `next` of an earlier page; `is_held`: by a view token, to these and no others.
+
+    `pinned` come first, in this order, on the first page; `muted` are those that the reader is not to be told of.
+    """
 
     filters: Filters = field(default_factory=Filters)
     after: str | None = None
     is_held: bool = False
+    pinned: tuple[str, ...] = ()
+    muted: tuple[str, ...] = ()
 
     @property
     def is_narrowed(self) -> bool:
@@ -70,12 +76,16 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page. `states` and `agents` count all sessions there are, whatever the query asks for; none for a guest."""
+    """One page. `states` and `agents` count all sessions there are, whatever the query asks for; none for a guest.
+
+    `muted` counts those of them that are muted, or work for one that is.
+    """
 
     families: tuple[Family, ...] = ()
     next: str | None = None
     states: tuple[tuple[State, int], ...] = ()
     agents: tuple[str, ...] = ()
+    muted: tuple[tuple[State, int], ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -122,19 +132,21 @@ def _read(connection: Connection, query: Query, now: int, masks: Masks) -> Board
         next=following,
         states=() if query.is_held else _states(connection, now, needs),
         agents=() if query.is_held else tuple(connection.execute(_AGENTS).scalars()),
+        muted=() if query.is_held else _muted(connection, query.muted, now, needs),
     )
 
 
 def _page(
     connection: Connection, query: Query, now: int, needs: Above, wanted: list[ColumnElement[bool]]
 ) -> tuple[list[Any], str | None]:
-    """Group by group, each off an index: the cost is that of the rows shown, however many there are."""
+    """Those that are pinned, then group by group, each off an index: the cost is that of the rows shown."""
     start = None if query.after is None else _cursor(query.after)
     clock = start.now if start else now
     times = {"heard": clock - QUIET_AFTER_MS, "urgent": clock - URGENT_MS, "recent": clock - RECENT_MS}
-    above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working)}
+    above = {"needy": sorted(needs.waiting), "busy": sorted(needs.working), "pinned": query.pinned}
     if query.filters.state in PASSING:
         wanted = [*wanted, not_(past())]
+    pinned = [] if start else _pinned(connection, query.pinned, wanted)
     rows: list[tuple[int, Any]] = []
     for number, (since, statement) in enumerate(_NARROWED if query.is_narrowed else _TOPS):
         if start and number < start.group:
@@ -145,7 +157,31 @@ def _page(
         if len(rows) > ROWS:
             break
     following = _next(clock, *rows[ROWS - 1]) if len(rows) > ROWS else None
-    return [row for _, row in rows[:ROWS]], following
+    return [*pinned, *(row for _, row in rows[:ROWS])], following
+
+
+def _pinned(connection: Connection, pinned: Sequence[str], wanted: Sequence[ColumnElement[bool]]) -> Sequence[Any]:
+    if not pinned:
+        return ()
+    rows = connection.execute(select(sessions).where(sessions.c.id.in_(pinned), *wanted))
+    return sorted(rows, key=lambda row: pinned.index(row.id))
+
+
+def _muted(connection: Connection, muted: Sequence[str], now: int, needs: Above) -> tuple[tuple[State, int], ...]:
+    """Of what `_states` counts those that are muted, and all that work for them."""
+    found, counts = set(muted), Counter[State]()
+    generation: ColumnElement[bool] = sessions.c.id.in_(muted)
+    for _ in range(MAX_DEPTH if muted else 0):
+        rows = connection.execute(select(sessions, past().label("is_past")).where(generation).limit(MAX_MUTED)).all()
+        for row in rows:
+            state = listed(row, now, needs.working).state
+            counts[state] += not (row.is_past and state in PASSING)
+        ids = [row.id for row in rows]
+        if not ids:
+            break
+        generation = and_(sessions.c.parent.in_(ids), sessions.c.id.not_in(found))
+        found.update(ids)
+    return tuple((state, counts[state]) for state in ORDER if counts[state])
 
 
 def _children(connection: Connection, tops: Sequence[Listed], now: int, needs: Above) -> Mapping[str, list[Listed]]:
@@ -241,7 +277,8 @@ def _is_top() -> ColumnElement[bool]:
 
 
 _IS_HEARD: Final = or_(sessions.c.updated_at > bindparam("heard"), sessions.c.id.in_(bindparam("busy", expanding=True)))
-_NARROWED: Final = [(by, statement.limit(bindparam("limit"))) for by, statement in _groups()]
+_IS_NOT_PINNED: Final = sessions.c.id.not_in(bindparam("pinned", expanding=True))
+_NARROWED: Final = [(by, each.where(_IS_NOT_PINNED).limit(bindparam("limit"))) for by, each in _groups()]
 _TOPS: Final = [(by, statement.where(_is_top())) for by, statement in _NARROWED]
 _HEARD: Final = select(func.count()).select_from(sessions).where(sessions.c.condition == "running", _IS_HEARD)
 _PAST: Final = (

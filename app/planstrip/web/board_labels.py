@@ -1,5 +1,6 @@
 """What a reader of the board is told: sessions turned into template contexts, in a catalogue's language. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping
 from gettext import NullTranslations
 from typing import Final
@@ -70,8 +71,8 @@ def row(family: Family, root: str, kept: Mapping[str, str], tr: NullTranslations
 
 
 def _tab(board: Board, tr: NullTranslations) -> str:
-    counts = dict(board.states)
-    told = [_told(counts[state], state, tr) for state in TOLD_IN_TAB if counts.get(state)]
+    counts = Counter(dict(board.states)) - Counter(dict(board.muted))
+    told = [_told(counts[state], state, tr) for state in TOLD_IN_TAB if counts[state]]
     return " · ".join([*told, "planstrip"])
 
 

@@ -40,8 +40,12 @@ def advance(view: BoardView | None, board: Board) -> BoardView:
         version,
         rows=MappingProxyType({session: rows[session] for session in board.order if session in rows}),
         order=version if (board.order, board.next) != (old.order, old.next) else view.order,
-        counts=version if (board.states, board.agents) != (old.states, old.agents) else view.counts,
+        counts=version if _counted(board) != _counted(old) else view.counts,
     )
+
+
+def _counted(board: Board) -> tuple[object, ...]:
+    return board.states, board.agents, board.muted
 
 
 def topic(parts: Parts, query: Query, name: str) -> Topic[BoardView]:

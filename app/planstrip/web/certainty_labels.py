@@ -31,16 +31,20 @@ def is_ageing(standing: Standing) -> bool:
 
 
 def notes(view: View, caution: Caution, tr: NullTranslations) -> list[Note]:
-    """What makes the plan less than certain, the weightiest first; none for a fresh plan of a running turn."""
-    standing = view.standing
+    """What makes the plan less than certain, the weightiest first; none for a fresh plan of a running turn.
+
+    Agents at work come last: they come and go, and move no other note.
+    """
+    standing, agents = view.standing, _agents(view.family, tr)
     freshness, dropped, waits = standing.freshness, len(standing.unlisted), standing.outline.waits_for
     return [
         *([Note(tr.gettext("waits for %(what)s") % {"what": _subject(waits, tr)}, "warning")] if waits else []),
-        *_agents(view.family, tr),
+        *(note for note in agents if note.weight == "warning"),
         *_turn_notes(standing.outline, standing.counts, freshness, tr),
         *([Note(tr.gettext("a write was refused"), "warning")] if freshness.is_refused else []),
         *([Note(dropped_count(dropped, tr), "warning")] if dropped else []),
         *_age_notes(freshness, caution, tr),
+        *(note for note in agents if note.weight != "warning"),
     ]
 
 

@@ -134,12 +134,13 @@ class Head:
 
     `plain`: the title where no element keeps an override of direction to itself.
 
-    `key` names it as the board does; `parent`: the session that delegated to this one; `url`: its page, for a frame
-    whose reader may see that. `need` is the state as a person must know of it: that of an agent that waits, which
-    `told` says. `updated` is the last sign, `silence` how long none has come.
+    `key` is for DOM ids, `session` the id itself; `parent`: the session that delegated to this one; `url`: its page,
+    for a frame whose reader may see that. `need` is the state as a person must know of it: that of an agent that
+    waits, which `told` says. `updated` is the last sign, `silence` how long none has come.
     """
 
     key: str
+    session: str
     title: str
     plain: str
     tab: str

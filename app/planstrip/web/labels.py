@@ -59,6 +59,7 @@ def head(
     need: State = "waiting" if waiting else state
     return Head(
         key=dom_key(session_id),
+        session=session_id,
         title=outline.label or session_id,
         plain=plain(outline.label or session_id),
         tab=_tab(outline.label or session_id, need, standing.counts),
@@ -82,7 +83,7 @@ def silence(silent_ms: int) -> Silence | None:
 
 
 def dom_key(session_id: str) -> str:
-    """For DOM ids, and for what a browser keeps: an id may have any character."""
+    """For DOM ids: a session's may have any character."""
     return blake2s(session_id.encode(), digest_size=8).hexdigest()
 
 
@@ -140,7 +141,7 @@ def row(row: Row, tr: NullTranslations) -> RowContext:
         input=row.call.arguments,
         output=row.result.text if row.result else None,
         is_rewound=row.is_rewound,
-        changes=changes(difference, tr),
+        changes=changes(difference, tr, row.revision.returned if row.revision else ()),
         dropped=dropped(difference, tr),
     )
 

@@ -1,6 +1,6 @@
 """What a reader is told of the ledger: changes, revisions, to-dos that are no longer listed. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from gettext import NullTranslations
 from hashlib import sha256
 from typing import Final, assert_never
@@ -25,15 +25,19 @@ MARKS: Final[dict[Kind, str]] = {
     "reordered": "\u2195",
     "removed": "\u2212",
 }
+BACK: Final = "\u21b6"  # of what is added after it had been dropped
 MAX_LINES: Final = 3  # of a kind, before they are only counted
 MAX_DROPPED: Final = 20
 BY_PAGE: Final = "page"  # who acted: whoever can open it
 
 
-def changes(difference: Difference, tr: NullTranslations) -> list[ChangeLine]:
-    """A line a change; many of a kind are one line, but for what was dropped."""
+def changes(difference: Difference, tr: NullTranslations, returned: Collection[str] = ()) -> list[ChangeLine]:
+    """A line a change; many of a kind are one line, but for what was dropped. `returned`: what had been dropped."""
     return [
-        line for kind in MARKS for line in _lines(kind, [change for change in difference if change.kind == kind], tr)
+        line
+        for kind in MARKS
+        for (mark, word), found in _alike(kind, difference, tr, returned).items()
+        for line in _lines(kind, mark, word, found, tr)
     ]
 
 
@@ -59,7 +63,7 @@ def revision(revision: Revision, row: int | None, tr: NullTranslations) -> Revis
         clock=clock(revision.time),
         note=_note(revision, tr),
         by=tr.gettext("page") if revision.by == BY_PAGE else revision.by,
-        changes=changes(revision.difference, tr) if is_told else (),
+        changes=changes(revision.difference, tr, revision.returned) if is_told else (),
     )
 
 
@@ -80,8 +84,20 @@ def key_of(content: str) -> str:
     return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _lines(kind: Kind, found: Sequence[Change], tr: NullTranslations) -> Iterator[ChangeLine]:
-    mark, word = MARKS[kind], _word(kind, tr)
+def _alike(
+    kind: Kind, difference: Difference, tr: NullTranslations, returned: Collection[str]
+) -> dict[tuple[str, str], list[Change]]:
+    """The changes of a kind by how they are told, a mark and a word: what is added may have begun, or be back."""
+    found = dict[tuple[str, str], list[Change]]()
+    for change in difference:
+        if change.kind == kind == "added":
+            found.setdefault(_coming(change, tr, change.content in returned), []).append(change)
+        elif change.kind == kind:
+            found.setdefault((MARKS[kind], _word(kind, tr)), []).append(change)
+    return found
+
+
+def _lines(kind: Kind, mark: str, word: str, found: Sequence[Change], tr: NullTranslations) -> Iterator[ChangeLine]:
     shown = found if len(found) <= MAX_LINES else ()
     if kind == "dropped":
         shown = found[:MAX_DROPPED]
@@ -107,6 +123,21 @@ def _note(revision: Revision, tr: NullTranslations) -> str | None:
             return tr.gettext("Plan retired")
         case "restore":
             return tr.gettext("Plan restored")
+        case never:
+            assert_never(never)
+
+
+def _coming(change: Change, tr: NullTranslations, is_back: bool) -> tuple[str, str]:
+    mark = BACK if is_back else MARKS["added"]
+    match change.status:
+        case "pending":
+            return mark, tr.gettext("Returned") if is_back else _word("added", tr)
+        case "in_progress":
+            word = tr.gettext("Returned and started") if is_back else tr.gettext("Added and started")
+            return mark + MARKS["started"], word
+        case "completed":
+            word = tr.gettext("Returned, completed") if is_back else tr.gettext("Added, completed")
+            return mark + MARKS["completed"], word
         case never:
             assert_never(never)
 

@@ -11,9 +11,10 @@ from planstrip.errors import msgid as _
 from planstrip.families import with_family
 from planstrip.intake.check import check_session_id
 from planstrip.parts import Parts, parts_of
+from planstrip.plan.returned import mark
 from planstrip.plan.todos import Problem
 from planstrip.plan.view import View
-from planstrip.web import board_labels, drawing, hints, kinship, labels, strip_labels, timeline_labels
+from planstrip.web import board_labels, drawing, hints, kinship, labels, pins, strip_labels, timeline_labels
 from planstrip.web.api import beyond_head, require_session
 from planstrip.web.board import query_of, read_board
 from planstrip.web.board_contexts import BoardPage
@@ -29,7 +30,9 @@ from planstrip.web.strip_contexts import Acts, Strip
 def board(request: Request) -> Response:
     parts, lang, reader, root = parts_of(request), language(request), reader_of(request), root_of(request)
     query = board_labels.own_query(request.query_params, reader)
-    shown = board_labels.board_list(read_board(parts, query_of(query, reader)), root, query, translations(lang), reader)
+    shown = board_labels.board_list(
+        read_board(parts, pins.marking(query_of(query, reader), request)), root, query, translations(lang), reader
+    )
     kept = {name: value for name, value in query.items() if name not in ("q", "after")}
     page = BoardPage(
         frame=frame(request, lang),
@@ -92,7 +95,10 @@ def older_rows(request: Request) -> Response:
     session, parts, lang = check_session_id(request.path_params["session"]), parts_of(request), language(request)
     before, at, reader = required_position(request, "before"), position_of(request, "at"), reader_of(request)
     with parts.engine.connect() as connection:
-        window = projection.window_before(connection, session, before, until=at)
+        window = mark(
+            projection.window_before(connection, session, before, until=at),
+            projection.current(connection, session).returned,
+        )
         shown = projection.turn_at(connection, session, before)
         view = View(window=window)  # what its children were then is not known to a page of the past
         is_alone = at is not None or reader.is_guest

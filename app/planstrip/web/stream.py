@@ -110,7 +110,7 @@ async def several_stream(request: Request) -> Response:
 
 async def board_stream(request: Request) -> Response:
     """The HTML stream of the board, for the query of its page."""
-    from planstrip.web import board_labels, board_live
+    from planstrip.web import board_labels, board_live, pins
     from planstrip.web.board import query_of
 
     parts, reader, lang = parts_of(request), reader_of(request), _language(request)
@@ -122,7 +122,9 @@ async def board_stream(request: Request) -> Response:
     shown = {
         name: value for name, value in query.items() if name not in reader.kept
     }  # no token stands in a topic's name
-    topic = board_live.topic(parts, query_of(query, reader), f"{reader.key}?{urlencode(sorted(shown.items()))}")
+    asked = pins.marking(query_of(query, reader), request)
+    marked = urlencode({"pinned": asked.pinned, "muted": asked.muted}, doseq=True)
+    topic = board_live.topic(parts, asked, f"{reader.key}?{urlencode(sorted(shown.items()))}#{marked}")
     # It holds a version of this very process: whoever comes gets the list whole.
     kind = Kind(f"board {lang}", frames.build, lambda view: view.version)
     return _sharing(request, lambda waits: parts.hub.frames(topic, kind, 0, waits=waits))
