@@ -308,6 +308,19 @@ def test_a_panel_that_runs_says_the_policy_for_when_it_is_stopped(
     assert "connect again" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("given", [True, False])
+def test_who_connects_again_keeps_the_policy_that_was_told(
+    places: Places, capsys: pytest.CaptureFixture[str], agent: str, given: bool
+) -> None:
+    assert run_connect(agent, Options(allow_parallel_in_progress=given), places) == 0
+    first = files(places)
+    capsys.readouterr()
+    assert run_connect(agent, Options(), places) == 0
+    assert files(places) == first
+    assert "connect again" not in capsys.readouterr().out
+
+
 def test_where_hooks_go_is_said_for_agents_that_have_hooks(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     for agent, is_said in (("kimi", False), ("codex", True)):
         assert run_connect(agent, Options(server="http://127.0.0.1:9000"), places) == 0

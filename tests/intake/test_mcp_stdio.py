@@ -56,6 +56,7 @@ def test_it_needs_a_policy_where_no_server_says_one(database: Path) -> None:
     [
         ((), {"PLANSTRIP_ALLOW_PARALLEL_IN_PROGRESS": "maybe"}, "is 'maybe'; expected true or false"),
         ((), {"PLANSTRIP_TOKEN": "other"}, "wants another token: set PLANSTRIP_TOKEN"),
+        (("--no-allow-parallel-in-progress",), {}, "allow_parallel_in_progress is false here, but true at the server"),
         (("--session", "a/b"), {}, "session id 'a/b' has a `/`"),
         (("--server", "127.0.0.1:8765"), {}, "--server (or PLANSTRIP_URL) is '127.0.0.1:8765'; expected"),
         ((), {"PLANSTRIP_URL": "one:1", "PLANSTRIP_SERVER": "two:2"}, "PLANSTRIP_URL) is 'one:1'; expected an address"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from planstrip.hooks.names import DEFAULT_URL, agent_of, panel_url
 
 BACKUP: Final = ".before-planstrip"
 RECORD: Final = ".planstrip-record"
+_FLAG: Final = re.compile(r"--(|no-)allow-parallel-in-progress\b")
 POLICY: Final = (
     "While no server runs, `planstrip mcp` must be told how many to-dos may be in progress:"
     " connect again with --allow-parallel-in-progress or --no-allow-parallel-in-progress."
@@ -44,8 +46,13 @@ def run_connect(name: str, options: Options, places: Places | None = None) -> in
     agent = agent_of(name)
     if agent not in AGENTS:
         raise UnusableSettings(f"there is no agent {name[:60]!r} to connect; expected one of {', '.join(AGENTS)}")
-    policy = _policy(options) if options.has_mcp and not options.is_http else None
-    found = changes(agent, _plan(options, policy), places or home_places())
+    places = places or home_places()
+    policy = None
+    if options.has_mcp and not options.is_http:
+        policy = _policy(options)
+        if policy is None and not options.is_undone:
+            policy = _kept(changes(agent, _plan(options, None), places))
+    found = changes(agent, _plan(options, policy), places)
     if options.is_undone:
         return _undo(found)
     if options.is_shown_only:
@@ -88,6 +95,12 @@ def _policy(options: Options) -> bool | None:
     if said:
         return said in ("1", "true", "yes", "on", "t", "y")
     return None if options.is_undone else options.ask_policy(_server(options))
+
+
+def _kept(found: Sequence[Change]) -> bool | None:
+    """As an entry of ours says already: who connects again has not taken it back."""
+    said = {match[1] for change in found for match in _FLAG.finditer(_read(change.path) or "")}
+    return said == {""} if len(said) == 1 else None
 
 
 def _server(options: Options) -> str:

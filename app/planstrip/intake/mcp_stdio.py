@@ -45,6 +45,11 @@ def run_mcp(options: McpOptions) -> int:
     if seen is None and told is None:
         raise UnusableSettings(f"{POLICY_MISSING}; no server at {panel.url} says it either")
     if seen is not None:
+        if told not in (None, seen):
+            raise UnusableSettings(
+                f"allow_parallel_in_progress is {str(told).lower()} here, but {str(seen).lower()} at the server at"
+                f" {panel.url}; say the same, or leave it out and take the server's"
+            )
         panel.check_token()
     with _database(options.database_url) as open_log:
         if seen is None:
