@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import given as arbitrary
 from hypothesis import strategies as st
+from sqlalchemy import event as event_of
 
 from planstrip import past, projection, timelines
 from planstrip.events import Event, TodoWrite, ToolCall, TurnWait, Unknown, decode
 from planstrip.lately import Lately
 from planstrip.plan.timeline import Timeline, timeline
+from planstrip.plan.view import View
 from tests.logs import events
 from tests.stores import Store, draft_of, event, opened, turn, write
 
@@ -89,18 +91,21 @@ def test_110_writes_two_minutes_apart_are_all_counted(store: Store) -> None:
 
 
 @quick
-@arbitrary(st.lists(events, max_size=30), st.integers(1, 4), st.integers(1, 3))
+@arbitrary(st.lists(events, max_size=30), st.integers(1, 4), st.integers(1, 3), st.booleans())
 def test_what_is_carried_on_is_what_a_fresh_read_finds(
-    store: Store, monkeypatch: pytest.MonkeyPatch, given: list[Event], writes: int, step: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, given: list[Event], writes: int, step: int, is_watched: bool
 ) -> None:
+    """Also where who watches hands on the events that it has read."""
     session, fresh = f"log-{next(_numbers)}", list[Timeline]()
     monkeypatch.setattr(timelines, "MAX_SETTERS", writes + step)
     monkeypatch.setattr(timelines, "STEP", step)
-    carried = list[Timeline]()
+    carried, view = list[Timeline](), View()
     for one in given:
         store.append(session, draft_of(one))
         with store.reading() as connection:
-            carried.append(projection.view(connection, session).timeline)
+            is_on = is_watched and view.standing.position
+            view = projection.catch_up(connection, session, view) if is_on else projection.view(connection, session)
+            carried.append(view.timeline)
     monkeypatch.setattr(timelines, "_FOLDED", Lately(0))
     monkeypatch.setattr(timelines, "_LATELY", Lately(0))
     for position in range(len(given)):
@@ -108,6 +113,25 @@ def test_what_is_carried_on_is_what_a_fresh_read_finds(
             fresh.append(past.view_at(connection, session, position + 1).timeline)
     monkeypatch.undo()
     assert carried == fresh
+
+
+def test_who_watches_asks_the_log_for_nothing_that_it_has_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write costs two statements: what is new, and where the log's head is."""
+    store.append("a", turn(), write("a=i b=p"))
+    with store.reading() as connection:
+        view = projection.view(connection, "a")
+    asked = list[str]()
+    event_of.listen(store.engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    for spec in ("a=i b=i", "a=c b=i c=p", "b=i", "b=i d=i"):
+        store.append("a", write(spec))
+        with store.reading() as connection:
+            asked.clear()
+            view = projection.catch_up(connection, "a", view)
+        assert len([statement for statement in asked if statement.startswith("SELECT")]) == 2, (spec, asked)
+    monkeypatch.setattr(timelines, "_FOLDED", Lately(0))
+    monkeypatch.setattr(timelines, "_LATELY", Lately(0))
+    with store.reading() as connection:
+        assert projection.view(connection, "a").timeline == view.timeline
 
 
 def test_long_lists_are_read_up_to_a_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

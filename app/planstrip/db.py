@@ -16,7 +16,7 @@ from planstrip import postgresql, sqlite
 from planstrip.errors import StoreUnusable
 from planstrip.paths import alembic_dir
 from planstrip.postgresql import Notice, is_held, is_lost, is_passing, is_readonly, is_stores, listening
-from planstrip.sqlite import begin, configure, sqlite_path
+from planstrip.sqlite import begin, configure, configure_impatient, sqlite_path
 from planstrip.tables import SCHEMA_HEAD
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ EXPECTED: Final = "expected an address such as sqlite:////home/me/plans.sqlite3 
 SCHEMA_LOCK: Final = "/schema"  # no session's id has a slash
 
 
-def open_engine(url: str) -> Engine:
-    """An engine whose transactions are snapshots.
+def open_engine(url: str, *, is_patient: bool = True) -> Engine:
+    """An engine whose transactions are snapshots. Raises StoreUnusable, with what to do, for an address that is none.
 
-    Raises StoreUnusable, with what to do, for an address that is none.
+    `is_patient`: they wait a while for who holds a SQLite file.
     """
     shown = url.rpartition("@")[2].partition("?")[0][:200]  # without a password
     try:
@@ -49,7 +49,7 @@ def open_engine(url: str) -> Engine:
     # Many rows in one statement: sqlite3 lets go of the GIL at every row of an executemany.
     engine.dialect.use_insertmanyvalues_wo_returning = True
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", configure)
+        event.listen(engine, "connect", configure if is_patient else configure_impatient)
         event.listen(engine, "begin", begin)
     return engine
 
@@ -90,6 +90,12 @@ def for_writing(engine: Engine) -> Engine:
     return engine.execution_options(**({"planstrip_begin": "BEGIN IMMEDIATE"} if is_sqlite else postgresql.WRITERS))
 
 
+def impatient(engine: Engine) -> Engine | None:
+    """For reads of a moment, which who holds a SQLite file fails at once. None where a server reads."""
+    url = engine.url.render_as_string(hide_password=False)
+    return open_engine(url, is_patient=False) if engine.dialect.name == "sqlite" else None
+
+
 def without_transaction(engine: Engine) -> Engine:
     """Each statement sees the newest commit."""
     is_sqlite = engine.dialect.name == "sqlite"
@@ -110,9 +116,8 @@ def _engine(url: URL) -> Engine:
 
 def data_version(connection: Connection) -> int | None:
     """Changes when another connection has committed; None where the store has no such number."""
-    if connection.dialect.name != "sqlite":
-        return None
-    return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+    is_sqlite = connection.dialect.name == "sqlite"
+    return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one()) if is_sqlite else None
 
 
 def hold(connection: Connection, sessions: Iterable[str]) -> None:
@@ -140,9 +145,7 @@ def hold_all(connection: Connection) -> int:
 
 def announce(connection: Connection, heads: Mapping[str, int]) -> str | None:
     """Wake who follows the log once this transaction has committed; returns its id, where the store has ids."""
-    if connection.dialect.name != "postgresql":
-        return None
-    return postgresql.announce(connection, heads)
+    return postgresql.announce(connection, heads) if connection.dialect.name == "postgresql" else None
 
 
 def tells_commits(engine: Engine) -> bool:

@@ -240,8 +240,7 @@ class Stored:
 
 
 def read_stored(connection: Connection, session: str, after: int, limit: int) -> list[Stored]:
-    rows = connection.execute(_TAIL, {"session": session, "after": after, "limit": limit})
-    return [Stored(*row) for row in rows]
+    return [Stored(*row) for row in connection.execute(_TAIL, {"session": session, "after": after, "limit": limit})]
 
 
 _lists: Final = Lately[tuple[str, str], Event](MAX_LISTS_CHARS)
@@ -265,16 +264,23 @@ def read_at(connection: Connection, session: str, positions: Sequence[int]) -> l
 
 def read(connection: Connection, session: str, after: int = 0, until: int | None = None) -> Iterator[Entry]:
     """Events of known types at `after` < position ≤ `until`, a chunk at a time."""
-    last = 2**62 if until is None else until
     while True:
-        parameters = {"session": session, "after": after, "limit": READ_CHUNK, "until": last}
-        rows = connection.execute(_KNOWN_TAIL, parameters).all()
+        told = {"session": session, "after": after, "limit": READ_CHUNK, "until": 2**62 if until is None else until}
+        rows = connection.execute(_KNOWN_TAIL, told).all()
         read_event = decode_list if len(rows) < READ_CHUNK else decode  # a long log would wash out what is kept
         for position, type_, time, data in rows:
             yield Entry(position, time, read_event(type_, data))
         if len(rows) < READ_CHUNK:
             return
         after = rows[-1][0]
+
+
+def read_few(connection: Connection, session: str, after: int, limit: int) -> list[tuple[Entry, int]] | None:
+    """As `read`, all at once, each with the size of its data in chars; None where there are more than `limit`."""
+    told = {"session": session, "after": after, "limit": limit + 1, "until": 2**62}
+    rows = connection.execute(_KNOWN_TAIL, told).all()
+    few = [(Entry(row.position, row.time, decode_list(row.type, row.data)), len(row.data)) for row in rows]
+    return few if len(few) <= limit else None
 
 
 def read_types(connection: Connection, session: str, types: Sequence[str], until: int) -> list[Entry]:

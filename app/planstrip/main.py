@@ -97,6 +97,7 @@ def _lifespan(parts: Parts) -> Any:
             await asyncio.to_thread(follower.stop)
             await asyncio.to_thread(parts.writer.stop)
             await asyncio.gather(loading, refolding)
+            hub.dispose()
             parts.engine.dispose()
 
     return lifespan

@@ -25,7 +25,7 @@ from planstrip.plan.view import Standing, View, advance, stand
 from planstrip.revising import newest_revisions
 from planstrip.session_rows import search_row, session_row
 from planstrip.tables import checkpoints, events, search_texts, sessions
-from planstrip.timelines import read_timeline
+from planstrip.timelines import read_since, read_timeline
 from planstrip.upsert import upsert
 
 if TYPE_CHECKING:
@@ -53,9 +53,8 @@ class StandingProjector:
         self._firsts: dict[str, int] = {}
 
     def reset(self) -> None:
-        self._standing.clear()
-        self._saved.clear()
-        self._firsts.clear()
+        for kept in (self._standing, self._saved, self._firsts):
+            kept.clear()
 
     def refresh(self, connection: Connection, sessions: Sequence[str]) -> None:
         """Take in what others have appended to these sessions, which nobody else can write now.
@@ -93,9 +92,8 @@ class StandingProjector:
             self._drop(next(iter(self._standing)))
 
     def _drop(self, session: str) -> None:
-        del self._standing[session]
-        del self._saved[session]
-        self._firsts.pop(session, None)
+        for kept in (self._standing, self._saved, self._firsts):
+            kept.pop(session, None)
 
     def _load(self, connection: Connection, session: str) -> Standing:
         found = self._standing.get(session)
@@ -121,12 +119,14 @@ def view(connection: Connection, session: str) -> View:
 
 def catch_up(connection: Connection, session: str, view: View) -> View:
     """The view with what came since; the very same object when nothing did."""
-    fresh = advance(view, read(connection, session, view.standing.position))
+    since = read_since(connection, session, view.standing)
+    known = read(connection, session, view.standing.position) if since is None else (entry for entry, _ in since.events)
+    fresh = advance(view, known)
     standing = _at_head(connection, session, fresh.standing)
     if standing.position == view.standing.position:
         return view
     is_drawn = standing.timeline_changed == view.standing.timeline_changed
-    timeline = view.timeline if is_drawn else read_timeline(connection, session, standing)
+    timeline = view.timeline if is_drawn else read_timeline(connection, session, standing, since)
     return dataclasses.replace(fresh, standing=standing, timeline=timeline)
 
 

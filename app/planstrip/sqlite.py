@@ -49,8 +49,16 @@ def hot_beside(file: Path) -> Path | None:
 
 
 def configure(connection: Any, _record: object) -> None:
+    _configure(connection, BUSY_TIMEOUT_MS)
+
+
+def configure_impatient(connection: Any, _record: object) -> None:
+    _configure(connection, 0)
+
+
+def _configure(connection: Any, busy_timeout_ms: int) -> None:
     connection.isolation_level = None  # transactions are begun by us, in `begin`, not by the driver at a guess
-    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
 

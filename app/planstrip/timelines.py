@@ -7,8 +7,21 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import URL, Connection, Row, Select, bindparam, select
 
-from planstrip.eventlog import decode_list
-from planstrip.events import EndReason, Entry, SessionEnd, TurnEnd, TurnStart, Unknown
+from planstrip.eventlog import decode_list, read_few
+from planstrip.events import (
+    EndReason,
+    Entry,
+    SessionEnd,
+    SessionRewind,
+    TodoWrite,
+    TurnEnd,
+    TurnResume,
+    TurnStart,
+    TurnWait,
+    Unknown,
+    ViewerRestore,
+    ViewerRetire,
+)
 from planstrip.lately import Lately
 from planstrip.marks import PLAN_SETTERS, newest, newest_one, number_of
 from planstrip.plan.timeline import Builder, Timeline
@@ -16,13 +29,17 @@ from planstrip.plan.view import Standing
 from planstrip.tables import events
 
 TURNS: Final = ("turn/start", "turn/end", "turn/resume", "session/end")
+TURN_EVENTS: Final = (TurnStart, TurnEnd, TurnResume, TurnWait, SessionEnd)
+SETTER_EVENTS: Final = (TodoWrite, SessionRewind, ViewerRestore, ViewerRetire)
 MAX_SETTERS: Final = 512  # 20 ms, once a session: what comes later is added to what was folded
 STEP: Final = 128  # so many are left out at a time, or each write of a long plan had it folded anew
 MAX_SETTERS_CHARS: Final = 2 * 1024 * 1024
 MAX_TURN_EVENTS: Final = 1_000  # of each type
 WAIT_REACH: Final = 8  # a `turn/wait`, which has no mark, stands that close before the event that ends it
 CHUNK: Final = 100
+FEW: Final = 100
 MAX_KEPT_SPANS: Final = 50_000
+MAX_FOLDED_SPANS: Final = 400_000  # 50 MB, of 500 sessions that are watched for hours; folding one anew takes 20 ms
 
 Key: TypeAlias = tuple[URL, str, int, int]
 
@@ -49,22 +66,39 @@ class _Folded:
         return replace(found, newest_writes=self.writes - self.left_out) if is_cut else found
 
 
-def read_timeline(connection: Connection, session: str, standing: Standing) -> Timeline:
-    """The timeline of what stands, as of the last event on which it depends."""
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What came since a timeline depended last, at `position`, on an event: each of those that it may depend on, with
+    its size in chars."""
+
+    position: int
+    events: Sequence[tuple[Entry, int]]
+
+
+def read_since(connection: Connection, session: str, standing: Standing) -> Since | None:
+    """What came since `standing`; None where it is much."""
+    few = read_few(connection, session, standing.position, FEW)
+    return None if few is None else Since(standing.timeline_changed, few)
+
+
+def read_timeline(connection: Connection, session: str, standing: Standing, since: Since | None = None) -> Timeline:
+    """The timeline of what stands, as of the last event on which it depends. `since`: what its reader has at hand."""
     plans = standing.plans
     plan = connection.engine.url, session, plans.number, plans.began
     key = *plan, standing.timeline_changed, standing.timeline_until
     kept = _LATELY.get(key)
     if kept is None:
-        kept = _read(connection, session, standing, plan)
+        kept = _read(connection, session, standing, plan, since)
         _LATELY.put(key, kept, _size(kept))
     return kept
 
 
-def _read(connection: Connection, session: str, standing: Standing, key: Key) -> Timeline:
+def _read(connection: Connection, session: str, standing: Standing, key: Key, since: Since | None) -> Timeline:
     position, kept = standing.timeline_changed, _FOLDED.take(key)
     is_past = kept is not None and kept.position > position
-    known = None if kept is None or is_past else _forward(connection, session, kept, position)
+    known = None
+    if kept is not None and not is_past:
+        known = _with(kept, since, position) or _forward(connection, session, kept, position)
     folded = known or _afresh(connection, session, position)
     found = folded.timeline(standing.timeline_until) if folded else Timeline()
     keep = kept if is_past else folded
@@ -75,6 +109,21 @@ def _read(connection: Connection, session: str, standing: Standing, key: Key) ->
 
 def _size(timeline: Timeline) -> int:
     return 1 + sum(len(lane.spans) for lane in timeline.lanes)
+
+
+def _with(old: _Folded, since: Since | None, until: int) -> _Folded | None:
+    """As `_forward` without asking the log; None where it must be: of turns it tells more than their events do."""
+    if since is None or since.position != old.position:
+        return None
+    events = [(entry, size) for entry, size in since.events if old.position < entry.position <= until]
+    if any(isinstance(entry.event, TURN_EVENTS) for entry, _ in events):
+        return None
+    setters = [(entry, size) for entry, size in events if isinstance(entry.event, SETTER_EVENTS)]
+    writes, chars = old.writes + len(setters), old.chars + sum(size for _, size in setters)
+    if len(setters) >= STEP or _left_out(writes) > old.left_out or chars > MAX_SETTERS_CHARS:
+        return None
+    _take(old.builder, [entry for entry, _ in setters])
+    return replace(old, position=until, writes=writes, chars=chars)
 
 
 def _forward(connection: Connection, session: str, old: _Folded, until: int) -> _Folded | None:
@@ -186,4 +235,4 @@ _WAITS: Final = _EVENTS.where(events.c.type == "turn/wait")
 
 # A log is only added to: what stood at a position is what stood there.
 _LATELY: Final[Lately[tuple[URL, str, int, int, int, int], Timeline]] = Lately(MAX_KEPT_SPANS)
-_FOLDED: Final[Lately[Key, _Folded]] = Lately(MAX_KEPT_SPANS)
+_FOLDED: Final[Lately[Key, _Folded]] = Lately(MAX_FOLDED_SPANS)

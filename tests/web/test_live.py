@@ -1,13 +1,17 @@
 """The streams of one process, beside what other processes write and show (spec.md §8)."""
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from planstrip.plan.view import View
 from planstrip.web.channels import Base, Kind
+from planstrip.web.kin import FEW
 from planstrip.web.live import Hub
 from tests.stores import Store, opened, write
 
@@ -23,6 +27,38 @@ def shown(view: View, _base: Base, _is_first: bool) -> bytes:
 
 
 KIND = Kind("position", shown, lambda view: view.standing.position)
+
+
+def test_what_is_read_at_once_is_what_a_thread_reads(store: Store) -> None:
+    store.append("s", write("a=i"))
+    topic = hub_of(store).session("s")
+    before = topic.read(None)
+    assert topic.at_once(before, 1) in (before, None)  # None on a server, which is read in a thread
+    store.append("s", write("a=c b=i"), write("a=c b=c"))
+    assert topic.at_once(before, 3) in (topic.read(before), None)
+
+
+def test_nothing_is_read_at_once_that_may_take_long(store: Store) -> None:
+    """Of many events, and where somebody holds the database: the loop serves everybody else as well."""
+    store.append("s", write("a=i"))
+    topic = hub_of(store).session("s")
+    before = topic.read(None)
+    assert topic.at_once(before, 1 + FEW + 1) is None
+    store.writer.stop()
+    store.engine.dispose()
+    if store.engine.dialect.name == "sqlite":
+        with closing(sqlite3.connect(str(store.engine.url.database), check_same_thread=False)) as holder:
+            holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+            holder.execute("BEGIN EXCLUSIVE")
+            leaving = threading.Timer(3, holder.close)
+            leaving.start()
+            assert topic.at_once(before, 1) is None
+            leaving.cancel()
+    assert topic.at_once(before, 1) in (before, None)
+
+
+def hub_of(store: Store) -> Hub:
+    return Hub(store.engine, lambda: 0)
 
 
 @pytest.mark.parametrize("seen", [2, 99])

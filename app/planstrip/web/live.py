@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from planstrip.db import impatient
 from planstrip.masks import NO_MASKS, Masks
 from planstrip.plan.view import View
 from planstrip.web.channels import Base, Channel, Kind, Topic
@@ -34,8 +35,10 @@ class Hub:
     _broad: set[str] = field(default_factory=set)  # the names of those that hear all
     _loop: asyncio.AbstractEventLoop | None = None
     _kin: Kin = field(init=False)
+    _impatient: Engine | None = field(init=False)
 
     def __post_init__(self) -> None:
+        self._impatient = None if self.masks else impatient(self.engine)  # a pattern takes as long as it takes
         self._kin = Kin(self.engine, self._wake_parent)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -65,10 +68,15 @@ class Hub:
         for channel in list(self._channels.values()):
             channel.close()
 
+    def dispose(self) -> None:
+        """When nobody reads any more."""
+        if self._impatient is not None:
+            self._impatient.dispose()
+
     def session(self, session: str) -> Topic[View]:
-        read = SessionReader(self.engine, self.clock, self._kin, session)
+        read = SessionReader(self.engine, self.clock, self._kin, session, self._impatient)
         reread = partial(read, is_family_due=True)
-        return Topic(session, read, reread, lambda view: view.heard_at, shown=self.masks.of)
+        return Topic(session, read, reread, lambda view: view.heard_at, shown=self.masks.of, at_once=read.at_once)
 
     async def frames(
         self, topic: Topic[V], kind: Kind[V], after: int, *, waits: bool = True, is_new: bool = True
