@@ -198,7 +198,7 @@ def test_a_duration_is_written_in_the_language_s_own_units() -> None:
     took = {code: duration(6 * MINUTE + 41_000, translations(code)).replace("\u00a0", " ") for code in NAMES}
     assert took == {
         "en": "6 min 41 s",
-        "zh": "6 分 41 秒",
+        "zh": "6 分钟 41 秒",
         "ja": "6 分 41 秒",
         "de": "6 Min. 41 Sek.",
         "fr": "6 min 41 s",
