@@ -61,7 +61,7 @@ def test_a_plan_that_is_retired_and_brought_back_is_no_fresher(page: Page, share
 def test_the_turn_and_the_age_of_the_plan_are_no_one_sentence(page: Page, shared_panel: Panel) -> None:
     end = ago(2, "turn/end", turn=1, reason={"kind": "completed"})
     show(page, shared_panel, turn(200), plan(190), end)
-    expect(page.locator(".strip-since")).to_have_text(re.compile(r"^written 3 hr\.? ago$"))
+    expect(page.locator(".strip-since")).to_have_text(re.compile(r"^last write: 3 hr\.? ago$"))
     expect(page.locator("[data-field=notes]")).to_have_text("turn ended with 3 open")
 
 
@@ -88,7 +88,7 @@ def test_who_waits_for_a_person_is_not_called_silent(page: Page, shared_panel: P
     expect(page.locator("[data-live]")).to_have_attribute("data-quiet", "long")
     expect(page.locator("[data-field=state]")).to_have_text("waiting for you")
     assert page.locator(".quiet:visible").count() == 0
-    expect(page.locator(".strip-since")).to_have_text(re.compile(r"^written 1 hr\.? ago$"))
+    expect(page.locator(".strip-since")).to_have_text(re.compile(r"^last write: 1 hr\.? ago$"))
 
 
 def test_caution_grows_by_the_hour_though_no_frame_comes(page: Page, shared_panel: Panel) -> None:
@@ -175,5 +175,5 @@ def test_a_folded_strip_on_a_phone_tells_its_age(page: Page, shared_panel: Panel
         shared_panel.append(page.url.rpartition("/")[2], call(0))
     age = page.locator(f"{STRIP} .note-age")
     expect(age).to_be_visible()
-    expect(age).to_have_text(re.compile(r"^written \d+ min\.? ago$"))
+    expect(age).to_have_text(re.compile(r"^last write: \d+ min\.? ago$"))
     assert page.locator(STRIP).evaluate("strip => !strip.open")

@@ -63,7 +63,7 @@ def test_the_past_tells_when_its_plan_was_written_also_on_a_phone(page: Page, sh
     session = story(shared_panel)
     page.set_viewport_size({"width": 360, "height": 640})
     page.goto(shared_panel.url + path.format(session))
-    expect(page.locator(f"{STRIP} .written")).to_have_text(re.compile(r"^written \d\d:\d\d$"))
+    expect(page.locator(f"{STRIP} .written")).to_have_text(re.compile(r"^last write: \d\d:\d\d$"))
     if path.startswith("/sessions"):
         expect(page.locator(f"{STRIP} .written")).to_be_visible()
         expect(page.get_by_text("Write 2 of 3")).to_be_in_viewport(ratio=1)

@@ -96,7 +96,7 @@ def test_the_summary_says_how_parallel_the_work_was() -> None:
     assert hours == "1 task at a time over 2 h 30 min of work"
     chinese = draw(life([0, 0, 10], "T+ > W[a=i,b=i] > T-"), ZH)
     assert chinese is not None
-    assert chinese.summary == "工作 10 分，平均同时进行 2 项任务"
+    assert chinese.summary == "工作 10 分钟，平均同时进行 2 项任务"
 
 
 def test_what_is_told_of_the_newest_writes_only_says_so() -> None:

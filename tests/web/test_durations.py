@@ -39,7 +39,7 @@ def test_about_how_long_has_one_unit(ms: int, words: str) -> None:
 
 
 def test_chinese_has_its_own_units() -> None:
-    assert duration(2 * HOUR + 5 * MINUTE, translations("zh")) == "2 小时 5 分"
+    assert duration(2 * HOUR + 5 * MINUTE, translations("zh")) == "2 小时 5 分钟"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po
 from planstrip.paths import CHECKOUT, locale_dir
 from planstrip.plan.todos import Counts
 from planstrip.web.durations import about, duration
-from planstrip.web.labels import counts_header, extra_suffix
+from planstrip.web.labels import counts_header, extra_suffix, state_label
 from planstrip.web.languages import (
     HTML_TAGS,
     NAMES,
@@ -28,6 +28,8 @@ from planstrip.web.languages import (
     translations,
 )
 from planstrip.web.numbers import count, tenths
+from planstrip.web.past_labels import outcome_label
+from planstrip.web.timeline_labels import kind_label
 
 CODES: Final = [code for code in NAMES if code != "en"]
 OTHER_LETTERS: Final = ("zh", "ja", "ru", "ar")
@@ -77,8 +79,8 @@ def forms(text: object) -> list[str]:
 def test_the_template_is_what_the_sources_say() -> None:
     with (CHECKOUT / "babel.cfg").open() as file:
         methods, options = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
-    found = {message for _, _, message, _, _ in extract_from_dir(CHECKOUT, methods, options)}
-    assert {message.id for message in messages(template())} == found
+    found = {(context, message) for _, _, message, _, context in extract_from_dir(CHECKOUT, methods, options)}
+    assert {(message.context, message.id) for message in messages(template())} == found
 
 
 def test_each_language_has_a_catalogue_and_each_catalogue_is_a_language() -> None:
@@ -98,13 +100,13 @@ def test_every_text_is_translated_in_every_form(code: str) -> None:
     found = catalog(code)
     assert found.num_plurals == get_plural(code).num_plurals
     done = {
-        message.id
+        (message.context, message.id)
         for message in messages(found)
         if not message.fuzzy
         and all(forms(message.string))
         and len(forms(message.string)) == (found.num_plurals if message.pluralizable else 1)
     }
-    assert done == {message.id for message in messages(template())}
+    assert done == {(message.context, message.id) for message in messages(template())}
     assert not [error for message in messages(found) for error in message.check(found)]
 
 
@@ -159,7 +161,7 @@ def test_a_header_is_joined_alike_and_counted_as_the_language_counts(code: str) 
     ("code", "counted"),
     [
         ("ru", {1: "1 задача", 2: "2 задачи", 5: "5 задач", 11: "11 задач", 21: "21 задача", 22: "22 задачи"}),
-        ("ar", {1: "1 مهمة", 2: "2 مهمتان", 3: "3 مهام", 11: "11 مهمة", 100: "100 مهمة", 103: "103 مهام"}),
+        ("ar", {1: "مهمة واحدة (1)", 2: "مهمتان (2)", 3: "3 مهام", 11: "11 مهمة", 100: "100 مهمة", 103: "103 مهام"}),
         ("fr", {0: "0 tâche", 1: "1 tâche", 2: "2 tâches", 1_000_000: "1000000 tâches"}),
         ("es", {0: "0 tareas", 1: "1 tarea", 2: "2 tareas"}),
         ("de", {0: "0 Aufgaben", 1: "1 Aufgabe"}),
@@ -169,6 +171,12 @@ def test_a_header_is_joined_alike_and_counted_as_the_language_counts(code: str) 
 def test_plurals_are_those_of_the_language(code: str, counted: dict[int, str]) -> None:
     tr = translations(code)
     assert {n: tr.ngettext("%(count)d task", "%(count)d tasks", n) % {"count": n} for n in counted} == counted
+
+
+def test_a_word_takes_the_form_of_what_it_is_said_of() -> None:
+    tr = translations("es")
+    assert (state_label("interrupted", tr), outcome_label("interrupted", tr)) == ("interrumpida", "interrumpido")
+    assert (kind_label("finished", tr), outcome_label("finished", tr)) == ("hecha", "terminado")
 
 
 def test_numbers_are_written_as_the_language_writes_them() -> None:
@@ -190,7 +198,7 @@ def test_a_duration_is_written_in_the_language_s_own_units() -> None:
     took = {code: duration(6 * MINUTE + 41_000, translations(code)).replace("\u00a0", " ") for code in NAMES}
     assert took == {
         "en": "6 min 41 s",
-        "zh": "6 分 41 秒",
+        "zh": "6 分钟 41 秒",
         "ja": "6 分 41 秒",
         "de": "6 Min. 41 Sek.",
         "fr": "6 min 41 s",

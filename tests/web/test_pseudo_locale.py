@@ -48,7 +48,8 @@ def catalogues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             if message.id:
                 texts = message.id if isinstance(message.id, tuple) else (message.id,)
                 said = tuple(made(str(text)) for text in texts)
-                found.add(message.id, said[0] if len(said) == 1 else (said[0], said[1], said[1]))
+                forms = said[0] if len(said) == 1 else (said[0], said[1], said[1])
+                found.add(message.id, forms, context=message.context)
     path = folder / CARRIER / "LC_MESSAGES"
     path.mkdir(parents=True)
     with (path / "planstrip.mo").open("wb") as compiled:

@@ -226,7 +226,7 @@ def state_label(state: State, tr: NullTranslations) -> str:
         case "quiet":
             return tr.gettext("no sign for 5 min")
         case "interrupted":
-            return tr.gettext("interrupted")
+            return tr.pgettext("session", "interrupted")
         case "open":
             return tr.gettext("open to-dos")
         case "done":

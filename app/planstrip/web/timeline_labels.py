@@ -60,7 +60,7 @@ def kind_label(kind: Kind, tr: NullTranslations) -> str:
         case "paused":
             return tr.gettext("in progress, no turn runs")
         case "finished":
-            return tr.gettext("finished")
+            return tr.pgettext("task", "finished")
         case "dropped":
             return tr.gettext("dropped")
         case "withdrawn":
