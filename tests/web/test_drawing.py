@@ -49,6 +49,11 @@ def test_a_lane_is_dotted_while_it_waits_thick_while_worked_on_and_ends_in_a_rin
     assert [found.is_open for found in found.lanes] == [False, True]
 
 
+def test_a_moment_has_no_bar_but_its_point_of_now() -> None:
+    found = drawn([0], "W[a=i,b=p]")
+    assert [(lane.paths, lane.is_open) for lane in found.lanes] == [({}, True), ({}, False)]
+
+
 def test_what_was_dropped_or_reopened_is_marked_where_it_was() -> None:
     found = drawn([0, 0, 4, 5, 10], "T+ > W[a=i,b=p] > W[a=c] > W[a=i] > W[a=c]")
     assert lane(found, "b").points == [("dropped", "40%")]

@@ -144,8 +144,9 @@ def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTransla
     points = list[tuple[PointKind, int]]()
     start = _place(lane.spans[0].start, scaled)
     for span in lane.spans:
-        end = start if span.end == span.start else _place(timeline.end if span.end is None else span.end, scaled)
-        if span.kind in drawn and (end > start or span.end != span.start):
+        until = timeline.end if span.end is None else span.end
+        end = _place(until, scaled)
+        if span.kind in drawn and until > span.start:
             _draw(drawn[span.kind], start, end, MIN_BAR if span.kind == "working" else 0)
         points.extend((kind, start) for kind in _points(span))
         start = end
