@@ -19,7 +19,8 @@ HOLD_S: Final = 3.0  # longer than any test waits for a frame
 class Faults:
     """`root` is what it serves below, and `strips` takes it off; `host` replaces Host.
 
-    `compresses_all`: for whoever asks, what is no stream too. `sets` replaces headers of answers; `answers` is the status, the type and a header of its own answer to everything.
+    `compresses_all`: for whoever asks, what is no stream too. `sets` replaces headers of answers; `answers` is the
+    status, the type and a header of its own answer to everything.
     """
 
     root: str = ""
