@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.counts import joined
 from tests.running import Panel, Stream, new_session, running, todos
 
 HOSTILE = [
@@ -100,7 +101,7 @@ def test_a_page_shows_the_strip_and_its_position(shared_panel: Panel, path: str)
     text = get(shared_panel, path.format(session))
     parsed = Parsed(text)
     assert ("details", "plan-strip") in [(tag, named.get("data-testid")) for tag, named in parsed.tags]
-    assert "1 completed\u2002·\u20022 in progress\u2002·\u20021 pending" in text
+    assert "1 completed\u2002·\u20022 in progress\u2002·\u20021 pending" in joined(text)
     statuses = [named["data-status"] for _, named in parsed.tags if "data-status" in named]
     assert statuses == ["completed", "in_progress", "in_progress", "pending"]
     assert re.search(r'data-position="[23]"', text)
@@ -139,7 +140,7 @@ def test_a_row_shows_its_fields(shared_panel: Panel) -> None:
 
 def field(text: str, name: str) -> str | None:
     """The text of a page's first field of a name."""
-    found = re.search(rf'data-field="{name}"[^>]*>([^<]*)<', text)
+    found = re.search(rf'data-field="{name}"[^>]*>([^<]*)<', joined(text))
     return unescape(found[1]) if found else None
 
 

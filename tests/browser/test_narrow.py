@@ -1,0 +1,103 @@
+"""What a narrow page or frame shows is whole or says that it is cut: measured over widths (reports.md R109, R118)."""
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from planstrip.web.languages import NAMES
+from tests.browser.record import STRIP
+from tests.browser.states import END, TURN
+from tests.running import Panel, new_session, todos
+
+# Widths are set on an element, which container queries follow, in one task: no script of the page comes between.
+SWEEP = """(widths) => {
+  const live = document.querySelector("[data-live]"), region = document.querySelector(".strip-region"), faults = [];
+  const strip = region.querySelector("details"), summary = strip.querySelector("summary");
+  const isRtl = getComputedStyle(summary).direction === "rtl";
+  const ago = new Intl.RelativeTimeFormat(document.documentElement.lang, { style: "short" }).format(-29, "minute");
+  for (const time of region.querySelectorAll("time.ago")) [time.textContent, time.dataset.old] = [ago, ""];
+  for (const sign of region.querySelectorAll("time[data-sign]")) sign.textContent = "16:25";
+  for (const state of ["live", "lost", "new", "long"]) for (const isOpen of [false, true]) for (const width of widths) {
+    live.dataset.live = state === "lost" ? "lost" : "live";
+    if (["new", "long"].includes(state)) live.dataset.quiet = state; else delete live.dataset.quiet;
+    strip.open = isOpen;
+    region.style.inlineSize = `${width}px`;
+    const say = (what) => faults.push(`${what}: ${state}, ${isOpen ? "open" : "folded"}, ${width}`);
+    const counts = summary.querySelector(".strip-counts"), words = [...counts.querySelectorAll(".count")];
+    const [box, at, of] = [summary, summary.querySelector(".chevron"), counts].map((it) => it.getBoundingClientRect());
+    const end = isRtl ? at.left - box.left : box.right - at.right;
+    const after = isRtl ? of.left - at.right : at.left - of.right;
+    if (end < 0 || end > 14) say(`the chevron is ${end} from the end`);
+    if (at.top >= of.bottom || at.bottom <= of.top || after < 0) say("the chevron is not in the first line");
+    const lines = words.map((word) => new Set([...word.getClientRects()].map(({ top }) => top)).size);
+    if (lines.some((count) => count > 1)) say("a count breaks");
+    if (counts.scrollWidth > counts.clientWidth + 1) say("counts are cut");
+  }
+  return faults;
+}"""
+
+
+def told(panel: Panel) -> str:
+    session = new_session()
+    panel.append(session, TURN)
+    panel.write(session, todos(" ".join(f"step{n}={'ccccciiippppp'[n]}" for n in range(13))))
+    return session
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "ru", "ar", "ja"])
+@pytest.mark.parametrize("path", ["/sessions/{}", "/embed/{}"])
+def test_the_chevron_ends_the_strips_first_line_and_no_count_breaks_at_any_width(
+    page: Page, shared_panel: Panel, path: str, lang: str
+) -> None:
+    page.goto(f"{shared_panel.url}{path.format(told(shared_panel))}?lang={lang}")
+    expect(page.locator(f"{STRIP} .chevron")).to_be_visible()
+    first = 180 if "embed" in path else 200
+    assert page.evaluate(SWEEP, list(range(first, 701, 10))) == []
+
+
+CUT = """() => {
+  const cut = [];
+  for (const one of document.body.querySelectorAll("*")) {
+    const style = getComputedStyle(one);
+    if (!one.checkVisibility() || !one.clientWidth || one.closest("svg") || style.clipPath !== "none") continue;
+    if (style.overflowX === "visible" || style.textOverflow === "ellipsis") continue;
+    if (one.scrollWidth > one.clientWidth) cut.push(`${one.className}: ${one.textContent.trim()}`);
+  }
+  for (const time of document.querySelectorAll(".chip time")) if (time.getClientRects().length > 1) cut.push("a time");
+  const room = document.documentElement.clientWidth;
+  for (const chip of document.querySelectorAll(".chip, .signal")) {
+    const { left, right } = chip.getBoundingClientRect();
+    if (left < 0 || right > room) cut.push(`beyond the frame: ${chip.textContent.trim()}`);
+  }
+  return cut;
+}"""
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_a_narrow_frames_caption_is_never_cut_within_a_word(page: Page, shared_panel: Panel, lang: str) -> None:
+    """R118: least of all within a time of day."""
+    going, ended = told(shared_panel), told(shared_panel)
+    shared_panel.append(ended, END)
+    for path in (f"/embed/{going}?", f"/embed/{ended}?", f"/embed?session={going}&session={ended}&"):
+        page.set_viewport_size(ViewportSize(width=320, height=400))
+        page.goto(f"{shared_panel.url}{path}lang={lang}")
+        page.wait_for_selector("[data-live=live]")
+        for state in ("live", "catching-up", "lost", "new", "long"):
+            found = page.evaluate(
+                f"""(state) => {{
+                  const live = document.querySelector("[data-live]"), say = document.querySelector("[data-field=live]");
+                  const isLost = state === "lost", text = isLost || state === "catching-up" ? state : "live";
+                  live.dataset.live = text;
+                  say.textContent = say.parentElement.getAttribute(`data-${{text}}-text`).replace("{{time}}", "16:25");
+                  for (const one of document.querySelectorAll("[data-session]"))
+                    if (["new", "long"].includes(state)) one.dataset.quiet = state; else delete one.dataset.quiet;
+                  for (const sign of document.querySelectorAll("time[data-sign]")) sign.textContent = "16:25";
+                  const found = [];
+                  for (let width = 200; width <= 320; width += 20) {{
+                    document.documentElement.style.inlineSize = `${{width}}px`;
+                    found.push(...({CUT})().map((cut) => `${{width}}: ${{cut}}`));
+                  }}
+                  return found;
+                }}""",
+                state,
+            )
+            assert found == [], (path, state)
