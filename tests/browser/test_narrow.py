@@ -1,4 +1,4 @@
-"""What a narrow page or frame shows is whole or says that it is cut: measured over widths (reports.md R109, R118)."""
+"""What a narrow page or frame shows is whole or says that it is cut: measured over widths (reports.md R109)."""
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -74,7 +74,7 @@ CUT = """() => {
 
 @pytest.mark.parametrize("lang", NAMES)
 def test_a_narrow_frames_caption_is_never_cut_within_a_word(page: Page, shared_panel: Panel, lang: str) -> None:
-    """R118: least of all within a time of day."""
+    """Least of all within a time of day."""
     going, ended = told(shared_panel), told(shared_panel)
     shared_panel.append(ended, END)
     for path in (f"/embed/{going}?", f"/embed/{ended}?", f"/embed?session={going}&session={ended}&"):
