@@ -101,3 +101,40 @@ def test_a_narrow_frames_caption_is_never_cut_within_a_word(page: Page, shared_p
                 state,
             )
             assert found == [], (path, state)
+
+
+TASK = """() => {
+  const summary = document.querySelector("[data-plan] [data-field=summary]"), range = document.createRange();
+  const words = document.createTreeWalker(summary, NodeFilter.SHOW_TEXT);
+  while (!words.nextNode().data.includes("Refactor"));
+  const at = words.currentNode.data.indexOf("Refactor"), room = summary.getBoundingClientRect();
+  range.setStart(words.currentNode, at);
+  range.setEnd(words.currentNode, at + 2);
+  const seen = range.getBoundingClientRect();
+  return seen.left >= room.left && seen.right <= room.right;
+}"""
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_at_320_px_a_row_keeps_the_beginning_of_its_task_and_a_placeholder_ends_in_an_ellipsis(
+    page: Page, shared_panel: Panel, lang: str
+) -> None:
+    session = new_session()
+    written = "Refactor the middleware=i " + " ".join(f"step{n}={'cip'[n % 3]}" for n in range(31))
+    shared_panel.write(session, todos(written.replace(" the ", "-the-")))
+    page.set_viewport_size(ViewportSize(width=320, height=600))
+    page.goto(f"{shared_panel.url}/sessions/{session}?lang={lang}")
+    page.wait_for_selector("[data-live=live]")
+    assert page.evaluate(TASK)
+    page.goto(f"{shared_panel.url}/?lang={lang}")
+    assert page.get_by_role("searchbox").evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
+
+
+def test_what_is_pressed_on_the_apis_page_and_in_a_narrow_frame_has_24_pixels(page: Page, shared_panel: Panel) -> None:
+    session = told(shared_panel)
+    for path, link in (("/docs", ".docs p > a"), (f"/embed/{session}", ".head-link")):
+        page.set_viewport_size(ViewportSize(width=200, height=400))
+        page.goto(f"{shared_panel.url}{path}")
+        box = page.locator(link).first.bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 24, (path, box)
