@@ -6,8 +6,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const sessions = document.querySelectorAll("[data-session]"), signs = new Map(); // when each agent gave its last sign
   let connection = null, heardAt = Date.now(), shown = "catching-up";
   const lastSign = (session, told) => Math.min(Date.now(), Number(told) || Date.parse(session.querySelector(".head-ago")?.dateTime) || Date.now()); // a heartbeat's, or the head's
-  const isRefused = ({ status }) => [401, 403, 404].includes(status);
-  const lose = (of = {}) => { show("lost"); if (isRefused(of)) fetch(location.href, { method: "HEAD" }).then((page) => isRefused(page) && location.reload(), () => {}); }; // the page says it itself
+  const isRefused = (answer) => [401, 403, 404].includes(answer?.status);
+  const lose = (of) => { show("lost"); if (isRefused(of)) fetch(location.href, { method: "HEAD" }).then((page) => isRefused(page) && location.reload(), () => {}); }; // the page says it itself
   const isHeardUnseen = () => htmx.config.sse.pauseOnBackground === false; // else htmx lets go of a hidden page's stream
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
