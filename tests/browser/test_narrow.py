@@ -116,16 +116,17 @@ TASK = """() => {
 
 
 @pytest.mark.parametrize("lang", NAMES)
-def test_at_320_px_a_row_keeps_the_beginning_of_its_task_and_a_placeholder_ends_in_an_ellipsis(
+def test_a_narrow_row_keeps_the_beginning_of_its_task_and_a_placeholder_ends_in_an_ellipsis(
     page: Page, shared_panel: Panel, lang: str
 ) -> None:
     session = new_session()
     written = "Refactor the middleware=i " + " ".join(f"step{n}={'cip'[n % 3]}" for n in range(31))
     shared_panel.write(session, todos(written.replace(" the ", "-the-")))
-    page.set_viewport_size(ViewportSize(width=320, height=600))
     page.goto(f"{shared_panel.url}/sessions/{session}?lang={lang}")
     page.wait_for_selector("[data-live=live]")
-    assert page.evaluate(TASK)
+    for width in (320, 360, 400, 480):
+        page.set_viewport_size(ViewportSize(width=width, height=600))
+        assert page.evaluate(TASK), width
     page.goto(f"{shared_panel.url}/?lang={lang}")
     assert page.get_by_role("searchbox").evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
 
@@ -138,3 +139,31 @@ def test_what_is_pressed_on_the_apis_page_and_in_a_narrow_frame_has_24_pixels(pa
         box = page.locator(link).first.bounding_box()
         assert box is not None
         assert min(box["width"], box["height"]) >= 24, (path, box)
+
+
+CUT_CHIPS = """(state) => {
+  const live = document.querySelector("[data-session]"), cut = [];
+  if (live) delete live.dataset.quiet;
+  if (live && state) live.dataset.quiet = state;
+  for (const sign of document.querySelectorAll(".chip time[data-sign]")) sign.textContent = "16:25";
+  for (const one of document.querySelectorAll(".chip, .chip *")) {
+    const style = getComputedStyle(one);
+    if (!one.checkVisibility() || style.display === "inline" || one.scrollWidth <= one.clientWidth) continue;
+    const isSaid = style.textOverflow === "ellipsis" && /^(inline-)?block$/.test(style.display);
+    if (!isSaid || one.querySelector("time")) cut.push(one.textContent.trim());
+  }
+  return cut;
+}"""
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_a_chip_that_is_cut_says_so_and_keeps_its_time(page: Page, shared_panel: Panel, lang: str) -> None:
+    """A flex box would not: its text has no box of its own that could end in an ellipsis."""
+    session, agent = told(shared_panel), "an agent of a very long name, indeed longer than any chip"
+    shared_panel.append(session, {"type": "session/start", "data": {"agent": agent, "title": "Mend the parser"}})
+    for path in (f"/sessions/{session}", "/"):
+        page.goto(f"{shared_panel.url}{path}?lang={lang}")
+        for width in (320, 400, 480, 700, 1000):
+            page.set_viewport_size(ViewportSize(width=width, height=600))
+            for state in ("", "new", "long"):
+                assert page.evaluate(CUT_CHIPS, state) == [], (path, width, state)
