@@ -116,18 +116,19 @@ TASK = """() => {
 
 
 @pytest.mark.parametrize("lang", NAMES)
-def test_a_narrow_row_keeps_the_beginning_of_its_task_and_a_placeholder_ends_in_an_ellipsis(
-    page: Page, shared_panel: Panel, lang: str
-) -> None:
+def test_a_narrow_row_keeps_the_beginning_of_its_task(page: Page, shared_panel: Panel, lang: str) -> None:
     session = new_session()
     written = "Refactor the middleware=i " + " ".join(f"step{n}={'cip'[n % 3]}" for n in range(31))
     shared_panel.write(session, todos(written.replace(" the ", "-the-")))
     page.goto(f"{shared_panel.url}/sessions/{session}?lang={lang}")
     page.wait_for_selector("[data-live=live]")
-    for width in (320, 360, 400, 480):
+    for width in (320, 400):
         page.set_viewport_size(ViewportSize(width=width, height=600))
         assert page.evaluate(TASK), width
-    page.goto(f"{shared_panel.url}/?lang={lang}")
+
+
+def test_a_placeholder_too_long_for_its_field_ends_in_an_ellipsis(page: Page, shared_panel: Panel) -> None:
+    page.goto(shared_panel.url)
     assert page.get_by_role("searchbox").evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
 
 
@@ -156,14 +157,14 @@ CUT_CHIPS = """(state) => {
 }"""
 
 
-@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("lang", ["de", "ru", "ar"])
 def test_a_chip_that_is_cut_says_so_and_keeps_its_time(page: Page, shared_panel: Panel, lang: str) -> None:
     """A flex box would not: its text has no box of its own that could end in an ellipsis."""
     session, agent = told(shared_panel), "an agent of a very long name, indeed longer than any chip"
     shared_panel.append(session, {"type": "session/start", "data": {"agent": agent, "title": "Mend the parser"}})
     for path in (f"/sessions/{session}", "/"):
         page.goto(f"{shared_panel.url}{path}?lang={lang}")
-        for width in (320, 400, 480, 700, 1000):
+        for width in (320, 480, 700):
             page.set_viewport_size(ViewportSize(width=width, height=600))
             for state in ("", "new", "long"):
                 assert page.evaluate(CUT_CHIPS, state) == [], (path, width, state)
