@@ -6,8 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from rich.text import Text
+from typer.main import get_command
 
 from planstrip import __version__
+from planstrip.cli import app
 from tests.databases import url_of
 from tests.running import run, serving, todos
 from tests.stores import opened, write
@@ -121,3 +124,14 @@ def test_a_session_can_be_forgotten_for_good(database: Path) -> None:
         assert store.plan("b") == ["kept"]
     files = [path.read_bytes() for path in database.parent.glob("log.sqlite3*")]
     assert not any(b"secret-word" in content for content in files)
+
+
+def test_what_an_option_is_for_is_shown_as_it_was_written() -> None:
+    """`[…]` in it is markup to what prints it, and vanishes."""
+    pending, told = [get_command(app)], list[str]()
+    while pending:
+        command = pending.pop()
+        told += [command.help or "", *(getattr(param, "help", None) or "" for param in command.params)]
+        pending += getattr(command, "commands", {}).values()
+    assert len(told) > 50
+    assert [text for text in told if Text.from_markup(text).plain != text] == []

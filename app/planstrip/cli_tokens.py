@@ -19,7 +19,10 @@ def create(
     cwd: Annotated[str | None, typer.Option(help="Of the board what works in this folder.", show_default=False)] = None,
     expires: Annotated[str, typer.Option(help="How long it is good for: 30m, 12h, 7d.")] = "7d",
     label: Annotated[str | None, typer.Option(help="Whom it is for.", show_default=False)] = None,
-    server: Annotated[str | None, typer.Option(help="The panel's address [http://127.0.0.1:8765].")] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(help="The panel's address; http://127.0.0.1:8765 if not told.", show_default=False),
+    ] = None,
     database_url: Database = None,
 ) -> None:
     """Print a link that shows one session, or the board held to a filter, and lets nobody do anything."""

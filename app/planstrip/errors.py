@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from planstrip.bidi import undirected
+
 if TYPE_CHECKING:
     from gettext import NullTranslations
 
@@ -26,8 +28,13 @@ class Said(str):
         return said
 
     def to(self, tr: "NullTranslations") -> str:
-        values = {name: value.to(tr) if isinstance(value, Said) else value for name, value in self.values.items()}
-        return tr.gettext(self.msgid) % values
+        return tr.gettext(self.msgid) % {name: _shown(value, tr) for name, value in self.values.items()}
+
+
+def _shown(value: object, tr: "NullTranslations") -> object:
+    if isinstance(value, Said):
+        return value.to(tr)
+    return undirected(value) if isinstance(value, str) else value
 
 
 _ = msgid

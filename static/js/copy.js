@@ -4,7 +4,6 @@ document.addEventListener("click", async ({ target }) => {
   if (!button) return;
   const text = fetch(button.dataset.copy).then(async (answer) => new Blob([await answer.text()], { type: "text/plain" }));
   await navigator.clipboard.write([new ClipboardItem({ "text/plain": text })]); // asked within the click, or Safari refuses
-  const label = button.textContent;
+  setTimeout((label) => { button.textContent = label; }, 1_500, button.textContent);
   button.textContent = button.dataset.copiedText;
-  setTimeout(() => { button.textContent = label; }, 1_500);
 });

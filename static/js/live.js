@@ -6,14 +6,15 @@ document.addEventListener("DOMContentLoaded", () => {
   const sessions = document.querySelectorAll("[data-session]"), signs = new Map(); // when each agent gave its last sign
   let connection = null, heardAt = Date.now(), shown = "catching-up";
   const lastSign = (session, told) => Math.min(Date.now(), Number(told) || Date.parse(session.querySelector(".head-ago")?.dateTime) || Date.now()); // a heartbeat's, or the head's
-  const lose = () => show("lost");
+  const isRefused = (answer) => [401, 403, 404].includes(answer?.status);
+  const lose = (of) => { show("lost"); if (isRefused(of)) fetch(location.href, { method: "HEAD" }).then((page) => isRefused(page) && location.reload(), () => {}); }; // the page says it itself
   const isHeardUnseen = () => htmx.config.sse.pauseOnBackground === false; // else htmx lets go of a hidden page's stream
   region.addEventListener("htmx:sse:after:connection", (event) => { connection = event.detail.connection; });
   region.addEventListener("htmx:sse:before:connection", () => region.dataset.live === "live" && show("catching-up"));
   region.addEventListener("htmx:sse:after:message", ({ detail }) => (detail.message.event === "behind" ? lose() : hear(detail.message)));
-  region.addEventListener("htmx:sse:error", lose);
+  region.addEventListener("htmx:sse:error", ({ detail }) => lose(detail));
   region.addEventListener("htmx:sse:close", () => { connection = null; lose(); });
-  region.addEventListener("htmx:finally:request", ({ target }) => target !== region || connection || lose());
+  region.addEventListener("htmx:finally:request", ({ target, detail }) => target !== region || connection || lose(detail.ctx.response));
   for (const name of ["htmx:error", "htmx:response:error"]) region.addEventListener(name, ({ target }) => target === region || show("lost", "failed"));
   region.addEventListener("planstrip:anew", () => connection?.reader?.cancel()); // htmx connects anew
   document.addEventListener("visibilitychange", () => {
@@ -48,7 +49,7 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const act of region.querySelectorAll("form[hx-post] button, [data-copy]")) act.disabled = state === "lost";
     document.title = document.title.replace(/^(⚠ )?/, state === "lost" ? "⚠ " : "");
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-    const said = region.querySelector("[data-signal]").getAttribute(`data-${text}-text`).replace("{time}", format.format(heardAt));
-    region.querySelector("[data-field=live]").textContent = said;
+    const said = region.querySelector("[data-signal]").getAttribute(`data-${text}-text`);
+    region.querySelector("[data-field=live]").textContent = said.replace("{time}", format.format(heardAt));
   }
 });

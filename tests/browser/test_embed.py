@@ -115,10 +115,28 @@ def test_with_the_readmes_snippet_a_frame_is_as_high_as_what_it_shows(page: Page
     page.wait_for_function(f"at => ({heights})()[0] === at", arg=folded)
 
 
-def test_an_error_in_a_frame_has_its_height_told_too(page: Page, framed: Panel, site: Site) -> None:
-    (frame,) = show(page, site.put(snippet(framed, "s").replace("?theme=auto", "?rows=many")))
-    page.wait_for_function("() => document.querySelector('iframe').height > 100")
-    assert "rows" in frame.locator("main").inner_text()
+@pytest.mark.parametrize("lang", ["en", "ar"])
+@pytest.mark.parametrize(("query", "words"), [("rows=many", "rows"), ("token=view_00.x", "")])
+def test_an_error_in_a_frame_fits_it_and_has_its_height_told_too(
+    page: Page, framed: Panel, site: Site, query: str, words: str, lang: str
+) -> None:
+    """Its heading begins where its text does."""
+    host = snippet(framed, "s").replace("?theme=auto", f"?lang={lang}&{query}").replace("width: 100%", "width: 240px")
+    (frame,) = show(page, site.put(host))
+    page.wait_for_function("() => document.querySelector('iframe').height > 60")
+    fits = "() => document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= 240"
+    frame.wait_for_function(fits)
+    assert page.evaluate("() => document.querySelector('iframe').height < 200")
+    assert words in frame.locator("main").inner_text()
+    begins = """one => {
+      const range = document.createRange(), is = getComputedStyle(one).direction;
+      range.selectNodeContents(one);
+      const edges = [...range.getClientRects()].map(({ left, right }) => (is === "rtl" ? -right : left));
+      return Math.round(Math.min(...edges));
+    }"""
+    starts = {one.evaluate(begins) for one in frame.locator(".empty > *").all()}
+    assert len(starts) == 1
+    assert frame.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgba(0, 0, 0, 0)"
 
 
 def test_a_message_of_another_origin_moves_no_frame(page: Page, framed: Panel, site: Site) -> None:
@@ -173,7 +191,7 @@ def test_a_frame_lives_without_cookies_under_its_parents_policy(
     session, cookies = titled(framed, "Mend the parser"), list[str]()
     page.context.add_cookies([{"name": "other", "value": "kept", "url": framed.url}])
     page.on("request", lambda request: cookies.append(request.all_headers().get("cookie", "")))
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; frame-src {framed.url}"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; frame-src {framed.url}/"
     (frame,) = show(page, site.put(iframe(framed, path.format(session)), policy=policy))
     frame.wait_for_selector("[data-live=live]")
     expect(header(frame)).to_have_text(told("1 completed · 1 in progress · 1 pending"))

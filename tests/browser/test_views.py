@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from planstrip.web import view_watch
 from tests.browser.record import STRIP, wait_live
@@ -96,21 +96,53 @@ def test_a_link_to_a_row_that_is_far_up_keeps_the_token(page: Page, guarded: Pan
     assert page.locator(STRIP).count() == 0
 
 
-def test_a_page_whose_token_is_revoked_says_that_it_is_lost(
-    page: Page, guarded: Panel, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("path", ["/sessions/{}?", "/embed/{}?", "/embed?session={}&"])
+def test_a_page_whose_token_is_revoked_says_that_it_has_ended_and_asks_no_more(
+    page: Page, guarded: Panel, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr(view_watch, "LOOK_S", 0.05)
     session = story(guarded)
     token, text = view_of(guarded, session)
-    page.goto(f"{guarded.url}/sessions/{session}?token={text}")
+    page.goto(f"{guarded.url}{path.format(session)}token={text}")
     wait_live(page)
     revoke(guarded, token)
-    expect(page.locator("#live")).to_have_attribute("data-live", "lost")
-    guarded.write(session, todos("after=i"))
-    page.reload()
     expect(page.get_by_role("heading", name="Nothing is open here")).to_be_visible()
-    assert page.get_by_role("link").count() == page.get_by_role("button").count() == 0
-    assert "after" not in page.content()
+    assert "This link has ended" in page.locator("main").inner_text()
+    assert (
+        page.get_by_role("link").count()
+        == page.get_by_role("button").count()
+        == page.locator("[data-live]").count()
+        == 0
+    )
+    assert page.locator(STRIP).count() == 0
+    assert page.locator("[data-embed]").count() == path.startswith("/embed")
+
+
+def test_a_page_that_was_opened_just_before_its_token_ended_says_so_too(page: Page, guarded: Panel) -> None:
+    """The first request of its stream is refused already."""
+    session = story(guarded)
+    token, text = view_of(guarded, session)
+
+    def revoke_first(route: Route) -> None:
+        revoke(guarded, token)
+        route.continue_()
+
+    page.route("**/stream?*", revoke_first)
+    page.goto(f"{guarded.url}/sessions/{session}?token={text}")
+    expect(page.get_by_role("heading", name="Nothing is open here")).to_be_visible()
+
+
+def test_a_stream_that_is_refused_alone_leaves_its_page_as_it_is(page: Page, guarded: Panel) -> None:
+    """By a proxy, say: a page that would load again and again could not be read."""
+    session, loads = story(guarded), list[str]()
+    page.on("request", lambda request: loads.append(request.url) if request.is_navigation_request() else None)
+    page.route("**/stream?*", lambda route: route.fulfill(status=403))
+    page.goto(f"{guarded.url}/sessions/{session}?token={view(guarded, session)}")
+    with page.expect_request(lambda request: request.method == "HEAD"):
+        expect(page.locator("#live")).to_have_attribute("data-live", "lost")
+    with page.expect_request(lambda request: request.method == "HEAD"):
+        expect(page.locator(STRIP)).to_be_visible()
+    assert len(loads) == 1
 
 
 def test_a_guest_of_a_board_goes_from_it_to_a_session_and_back(page: Page, guarded: Panel) -> None:

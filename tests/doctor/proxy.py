@@ -19,13 +19,15 @@ HOLD_S: Final = 3.0  # longer than any test waits for a frame
 class Faults:
     """`root` is what it serves below, and `strips` takes it off; `host` replaces Host.
 
-    `sets` replaces headers of answers; `answers` is the status, the type and a header of its own answer to everything.
+    `compresses_all`: for whoever asks, what is no stream too. `sets` replaces headers of answers; `answers` is the
+    status, the type and a header of its own answer to everything.
     """
 
     root: str = ""
     strips: bool = False
     buffers: bool = False
     compresses: bool = False
+    compresses_all: bool = False
     cuts_after_s: float | None = None
     is_http_10: bool = False
     host: str | None = None
@@ -97,13 +99,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if is_stream and does.buffers:
             parts = iter([b"".join(_until_silent(parts))])
         self.send_response_only(answer.status)
-        replaced = {"transfer-encoding", *map(str.lower, does.sets)}
+        replaced = {"transfer-encoding", *map(str.lower, does.sets), *["content-length"] * does.compresses_all}
         kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in replaced]
         for name, value in (*kept, *does.sets.items()):
             self.send_header(name, value)
         if does.compresses and is_offered:
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
+        if does.compresses_all:
+            parts = iter([gzip.compress(b"".join(parts))])
         for part in parts:
             self.wfile.write(gzip.compress(part) if does.compresses and is_offered else part)
 

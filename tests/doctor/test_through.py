@@ -84,7 +84,10 @@ def test_what_a_proxy_does_to_the_stream_is_measured(
     [
         (Faults(root="/elsewhere"), r"404 \(text/html\), which is no panel's; correct the address"),
         (Faults(root="/plans"), "there is nothing at /plans/healthz; start the panel with --root-path /plans"),
-        (Faults(root="/plans", strips=True, host="evil.example"), "Host is 'evil.example'.*--allowed-hosts 127.0.0.1"),
+        (
+            Faults(root="/plans", strips=True, host="evil.example:81"),
+            "Host is 'evil.example:81'.*; let the proxy hand on Host .*, or .* --allowed-hosts evil.example ",
+        ),
         (Faults(answers=(502, "text/html", ("X-A", "b"))), "answers 502.*a proxy is there, the panel behind it is not"),
         (Faults(answers=(200, "text/html", ("X-A", "b"))), "which is no panel's"),
         (Faults(answers=(301, "text/html", ("Location", "https://x/"))), "leads to https://x/; use the address"),
@@ -98,6 +101,20 @@ def test_who_does_not_answer_as_a_panel_is_told_from_it(shared_panel: Panel, fau
         found = list(through(target_of(f"{proxy}/plans", None), 0))
     assert [one.level for one in found] == ["wrong"]
     assert re.search(said, wrong(found)["address"]), found
+
+
+def test_a_name_that_the_panel_does_not_know_is_to_be_allowed(below: Panel) -> None:
+    found = wrong(through(target_of(below.url.replace("127.0.0.1", "0.0.0.0"), TOKEN), 0))
+    assert found["address"].endswith("; start the panel with --allowed-hosts 0.0.0.0 (and a token)")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+def test_a_proxy_that_compresses_for_everybody_is_told_from_what_is_no_panel(shared_panel: Panel, coding: str) -> None:
+    faults = Faults(compresses_all=coding == "gzip", sets={"Content-Encoding": coding})
+    with proxying(shared_panel.origin, faults) as proxy:
+        found = list(through(target_of(proxy, None), 0))
+    assert [one.level for one in found] == ["wrong"]
+    assert f"compressed ({coding})" in wrong(found)["compression"]
 
 
 def test_where_nothing_listens_it_says_so(unused_port: int) -> None:

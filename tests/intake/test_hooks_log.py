@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planstrip.errors import Unavailable
 from planstrip.intake.hooks_plans import _from_log
+from tests.counts import joined
 from tests.intake.test_hooks import FIXTURES, payloads, post
 from tests.running import JSON, Panel, new_session, todos
 
@@ -117,7 +118,7 @@ def test_whatever_an_agent_puts_into_its_list_the_page_opens_and_shows_it(
     post(shared_panel, "claude", tool(session, "TodoWrite", tool_input={"todos": sent}, tool_response=answer))
     plan = shared_panel.plan(session)
     assert plan["omitted"] == omitted
-    page = unescape(shared_panel.client.get(f"/sessions/{session}").text)
+    page = unescape(joined(shared_panel.client.get(f"/sessions/{session}").text))
     assert f'data-field="header">{header}<' in page
     assert f'data-field="summary">{summary}<' in page
     assert page.count("data-omitted") == len(omitted)

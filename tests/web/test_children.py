@@ -8,6 +8,7 @@ import pytest
 
 from planstrip.intake.imports import import_paths
 from planstrip.paths import fixtures_dir
+from tests.counts import joined
 from tests.running import Panel, new_session, running, todos
 from tests.transcripts.opencode_store import Agent, loaded
 from tests.web.test_stream import until
@@ -133,7 +134,7 @@ def test_plans_of_a_family_that_writes_in_turns_are_each_their_own(shared_panel:
         for kid in kids:
             shared_panel.write(kid, todos(f"of-{kid}={status}"))
     text = page(shared_panel, boss)
-    assert 'data-field="header">1 in progress\u2002·\u20022 pending<' in text
+    assert 'data-field="header">1 in progress\u2002·\u20022 pending<' in joined(text)
     assert "3 agents, 3 running" in words(region(text, "children"))
     assert shared_panel.plan(boss)["todos"] == todos("a=i b=p c=p")
     assert [shared_panel.plan(kid)["todos"] for kid in kids] == [todos(f"of-{kid}=c") for kid in kids]

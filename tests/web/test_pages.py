@@ -6,9 +6,11 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from tests.counts import joined
 from tests.running import Panel, Stream, new_session, running, todos
 
 HOSTILE = [
@@ -100,7 +102,7 @@ def test_a_page_shows_the_strip_and_its_position(shared_panel: Panel, path: str)
     text = get(shared_panel, path.format(session))
     parsed = Parsed(text)
     assert ("details", "plan-strip") in [(tag, named.get("data-testid")) for tag, named in parsed.tags]
-    assert "1 completed\u2002·\u20022 in progress\u2002·\u20021 pending" in text
+    assert "1 completed\u2002·\u20022 in progress\u2002·\u20021 pending" in joined(text)
     statuses = [named["data-status"] for _, named in parsed.tags if "data-status" in named]
     assert statuses == ["completed", "in_progress", "in_progress", "pending"]
     assert re.search(r'data-position="[23]"', text)
@@ -117,6 +119,43 @@ def test_a_link_to_a_session_has_a_preview_with_its_counts(shared_panel: Panel) 
     assert preview.has(property="og:description", content="1 completed\u2002·\u20021 in progress")
     past = Parsed(get(shared_panel, f"/sessions/{session}?at=1&lang=zh"))
     assert past.has(property="og:description", content="没有计划")
+    long = {"type": "session/title", "data": {"title": f"One\n\ttwo {'x' * 10_000}"}}
+    shared_panel.append(session, long)
+    told = get(shared_panel, f"/sessions/{session}")
+    (cut,) = (named["content"] or "" for _, named in Parsed(told).tags if named.get("property") == "og:title")
+    assert (cut[:10], cut[-2:], len(cut)) == ("One two xx", "x…", 200)
+    assert f"{cut} · planstrip</title>" in told
+
+
+@pytest.mark.parametrize("lang", ["en", "ar"])
+def test_no_text_of_others_leaves_the_isolate_that_a_sentence_puts_around_it(shared_panel: Panel, lang: str) -> None:
+    """In tooltips, and in what assistive technology is told."""
+    session, evil = new_session(), "a\u2069b\u202ec\u2067"
+    shared_panel.append(session, {"type": "session/start", "data": {"agent": evil, "title": evil}})
+    shared_panel.append(session, {"type": "turn/start", "data": {"turn": 1, "prompt": evil}})
+    shared_panel.write(session, [{"content": evil, "status": "in_progress"}, {"content": "b", "status": "pending"}])
+    shared_panel.append(session, {"type": "turn/wait", "data": {"turn": 1, "for": evil}})
+    quoted = quote(evil)
+    for path in (f"/sessions/{session}", f"/embed?session={session}", f"/nowhere/{quoted}", f"/sessions/x?at={quoted}"):
+        asked = f"{path}{'&' if '?' in path else '?'}lang={lang}"
+        text = shared_panel.client.get(asked, headers={"accept": "text/html"}).text
+        for said in (*re.findall(r'="([^"]*\u2068[^"]*)"', text), *re.findall(">([^<]*\u2068[^<]*)<", text)):
+            assert said.count("\u2068") == said.count("\u2069"), said
+            assert not re.search("[\u202a-\u202e\u2066\u2067]", said), said
+        assert lang == "en" or "\u2068" in text
+
+
+def test_a_head_is_answered_as_a_get_without_its_body(shared_panel: Panel) -> None:
+    session = new_session()
+    shared_panel.write(session, todos("a=i"))
+    of = f"/api/sessions/{session}"
+    pages = ("/", f"/sessions/{session}", f"/embed/{session}", "/openapi.json", "/healthz", "/metrics", "/api/sessions")
+    for path in (*pages, f"{of}/plan", f"{of}/plan.md", f"{of}/plan.svg", f"{of}/events", f"{of}/stream"):
+        head = shared_panel.client.head(path)
+        assert (head.status_code, head.content) == (200, b""), path
+        if not path.endswith("/stream"):
+            assert head.headers["content-type"] == shared_panel.client.get(path).headers["content-type"]
+    assert "head" not in shared_panel.client.get("/openapi.json").json()["paths"]["/api/sessions/{session}/plan.svg"]
 
 
 def test_without_a_plan_the_strip_is_absent(shared_panel: Panel) -> None:
@@ -139,7 +178,7 @@ def test_a_row_shows_its_fields(shared_panel: Panel) -> None:
 
 def field(text: str, name: str) -> str | None:
     """The text of a page's first field of a name."""
-    found = re.search(rf'data-field="{name}"[^>]*>([^<]*)<', text)
+    found = re.search(rf'data-field="{name}"[^>]*>([^<]*)<', joined(text))
     return unescape(found[1]) if found else None
 
 

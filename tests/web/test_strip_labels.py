@@ -23,6 +23,7 @@ from planstrip.events import (
 from planstrip.plan.view import View, advance
 from planstrip.web import certainty_labels, strip_labels
 from planstrip.web.languages import translations
+from tests.counts import joined
 from tests.logs import entries
 from tests.running import Panel, new_session, todos
 
@@ -79,7 +80,7 @@ def test_a_plan_that_may_be_behind_is_marked_and_dated_and_as_it_was_written(sha
     assert 'data-caution="aging"' in page
     assert "over 40 tool calls since the last write" in page
     assert re.search(r'<time class="ago strip-ago" datetime="[^"]+" data-time="ago">', page)
-    assert "1 in progress\u2002·\u20024 pending" in page
+    assert "1 in progress\u2002·\u20024 pending" in joined(page)
     shared_panel.append(session, {"type": "turn/start", "data": {"turn": 2}})
     assert "1 turn, over 40 tool calls since the last write" in shared_panel.client.get(f"/sessions/{session}").text
 

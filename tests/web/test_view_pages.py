@@ -285,6 +285,20 @@ def test_one_answer_to_every_token_that_opens_nothing(guarded: Panel, path: str,
     assert told.pop()[0] == 401
 
 
+@pytest.mark.parametrize("path", ["/embed/{}", "/embed?session={}", "/embed?session={}&session=x", "/embed"])
+def test_in_a_frame_the_refusal_is_framed_too(guarded: Panel, path: str) -> None:
+    """R135: in the frame's theme and language, see-through, and with the script that posts its height."""
+    session = new_session()
+    write(guarded, session, "x=i")
+    address = f"{path}{'&' if '?' in path else '?'}theme=dark&lang=de".format(session)
+    for token in wrong_ones(guarded, session).values():
+        answer = get(guarded, address, token, **HTML)
+        assert answer.status_code == 401
+        for part in ('lang="de" data-theme="dark" data-embed="regular"', '<body class="embed">', "<script src="):
+            assert part in answer.text, part
+    assert "data-embed" not in get(guarded, f"/sessions/{session}", "view_", **HTML).text
+
+
 def test_no_error_repeats_the_token(guarded: Panel) -> None:
     session = story(guarded)
     for token in (view(guarded, session), view(guarded, {})):

@@ -1,5 +1,6 @@
 """Whether a panel answers at an address, lets us in and nobody else, and takes what its own pages write."""
 
+import re
 from collections.abc import Iterator
 from http.client import HTTPException
 from http.cookies import SimpleCookie
@@ -8,10 +9,13 @@ from urllib.parse import urlencode
 
 from planstrip.doctor.findings import FORWARDED, Finding, note, ok, wrong
 from planstrip.doctor.wire import Answer, Target, ask
-from planstrip.settings import is_loopback
+from planstrip.settings import bare_host, is_loopback
 from planstrip.web.guard import COOKIE
 
+JSON: Final = ("application/json", "application/problem+json")
 BASIC: Final = "basic"
+KEEP_HOST: Final = "let the proxy hand on Host as the browser sent it"
+_SEEN_HOST: Final = re.compile("Host is '([^']+)'")
 
 
 def address(target: Target) -> Finding:
@@ -22,6 +26,9 @@ def address(target: Target) -> Finding:
         said = f"nothing answers at {target.url}: {error}"
         return wrong("address", said, "start `planstrip serve`, or correct the address or its certificate")
     store = answer.json().get("store")
+    if answer.coding != "identity" and answer.type in JSON:
+        said = f"{target.url}/healthz comes compressed ({answer.coding}), which was not asked for"
+        return wrong("compression", said, "let the proxy compress only for who accepts it, and no text/event-stream")
     if answer.status == 200 and store == "ok":
         return ok("address", f"planstrip {answer.json().get('version')} answers in {_ms(answer.took_s)}")
     return _not_the_panel(target, answer, store)
@@ -32,7 +39,7 @@ def _not_the_panel(target: Target, answer: Answer, store: object) -> Finding:
     if store is not None:
         said, what = f"{said}: the panel cannot use its store: {store}", "run `planstrip doctor` on its machine"
     elif answer.status == 400 and "Host" in answer.detail:
-        said, what = f"{said}: {answer.detail}", f"start the panel with --allowed-hosts {target.host} (and a token)"
+        said, what = f"{said}: {answer.detail}", _host(target, answer)
     elif answer.detail:
         said = f"{said}: {answer.detail}"
         what = f"start the panel with --root-path {target.root or '/'}, or let the proxy take {target.root} off"
@@ -47,6 +54,14 @@ def _not_the_panel(target: Target, answer: Answer, store: object) -> Finding:
     else:
         said, what = f"{said} ({answer.type}), which is no panel's", "correct the address or the proxy's route"
     return wrong("address", said, what)
+
+
+def _host(target: Target, answer: Answer) -> str:
+    """What to change where the panel refuses the name under which it is asked, which the proxy may have put there."""
+    seen = _SEEN_HOST.search(answer.detail)
+    if seen is None or seen[1].lower() == target.sent_host:
+        return f"start the panel with --allowed-hosts {target.host} (and a token)"
+    return f"{KEEP_HOST}, or start the panel with --allowed-hosts {bare_host(seen[1])} (and a token)"
 
 
 def token(target: Target) -> Finding:
@@ -77,7 +92,7 @@ def writes(target: Target) -> Iterator[Finding]:
     form = urlencode({"token": target.token or "", "next": f"{target.root}/"})
     answer = ask(target, "/sign-in", body=form, headers=headers)
     if answer.status == 403:
-        yield wrong("writes", answer.detail or "refused", "let the proxy hand on Host as the browser sent it")
+        yield wrong("writes", answer.detail or "refused", KEEP_HOST)
     elif answer.status not in (303, 401):
         what = "let the proxy hand on POST with its body"
         yield wrong("writes", f"/sign-in answers {answer.status} {answer.detail}".rstrip(), what)

@@ -80,6 +80,10 @@ class Answer:
     def type(self) -> str:
         return self.headers.get_content_type()
 
+    @property
+    def coding(self) -> str:
+        return self.headers.get("Content-Encoding", "identity").lower()
+
     def json(self) -> dict[str, Any]:
         """An empty object for what is none."""
         try:

@@ -3,6 +3,7 @@
 from gettext import NullTranslations
 from typing import Final, assert_never
 
+from planstrip.bidi import undirected
 from planstrip.errors import msgid as _
 from planstrip.plan.children import Family
 from planstrip.plan.fold import Plan
@@ -38,7 +39,11 @@ def notes(view: View, caution: Caution, tr: NullTranslations) -> list[Note]:
     standing, agents = view.standing, _agents(view.family, tr)
     freshness, dropped, waits = standing.freshness, len(standing.unlisted), standing.outline.waits_for
     return [
-        *([Note(tr.gettext("waits for %(what)s") % {"what": _subject(waits, tr)}, "warning")] if waits else []),
+        *(
+            [Note(tr.gettext("waits for %(what)s") % {"what": _subject(undirected(waits), tr)}, "warning")]
+            if waits
+            else []
+        ),
         *(note for note in agents if note.weight == "warning"),
         *_turn_notes(standing.outline, standing.counts, freshness, tr),
         *([Note(tr.gettext("a write was refused"), "warning")] if freshness.is_refused else []),
@@ -109,7 +114,7 @@ def _said_active(plan: Plan, standing: Standing, is_unsure: bool, tr: NullTransl
     active = [todo.content for todo in plan.todos if todo.status == "in_progress"]
     if not active:
         return []
-    first, extra = clipped(active[0], MAX_SAID_CHARS), len(active) - 1
+    first, extra = clipped(undirected(active[0]), MAX_SAID_CHARS), len(active) - 1
     if standing.is_moving and not is_unsure:
         more = tr.ngettext("now: %(name)s and %(num)d more", "now: %(name)s and %(num)d more", extra)
         text = more if extra else tr.gettext("now: %(name)s")

@@ -23,6 +23,7 @@ COOKIE: Final = "planstrip"
 COOKIE_MAX_AGE_S: Final = 30 * 24 * 3600
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 STATUS: Final = "planstrip.status"  # the status of a sign-in page that stands in for another
+FRAMED: Final = "planstrip.framed"  # whether a page that stands in for another does so in a frame
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -155,18 +156,20 @@ class Guard:
 
         No token goes along: whoever signs in needs none in the address.
         """
+        is_framed = _is_under(path, "/embed")
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         kept = urlencode([pair for pair in pairs if pair[0] != "token"])
         query = {name: value for name, value in pairs if name in ("lang", "theme")}
         if self._view(scope, headers) is not None:
             page = "/view-refused"
-        elif _is_under(path, "/embed"):
+        elif is_framed:
             page = "/embed-refused"
         else:
             page, query = "/sign-in", {"next": scope["path"] + (f"?{kept}" if kept else ""), **query}
         path = self.settings.root_path + page
         encoded = urlencode(query).encode()
-        return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": encoded, STATUS: 401}
+        told = {STATUS: 401, FRAMED: is_framed}
+        return {**scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": encoded, **told}
 
     def cookie_value(self) -> str:
         value: str = self._serializer().dumps("signed in")

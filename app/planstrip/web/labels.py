@@ -5,6 +5,7 @@ from gettext import NullTranslations
 from hashlib import blake2s
 from typing import Final, assert_never
 
+from planstrip.bidi import undirected
 from planstrip.events import Status
 from planstrip.plan import tools
 from planstrip.plan.children import Family
@@ -14,12 +15,14 @@ from planstrip.plan.summary import plan_summary
 from planstrip.plan.todos import Counts
 from planstrip.plan.view import Standing
 from planstrip.web import times
+from planstrip.web.clipping import clipped
 from planstrip.web.contexts import Head, Link, RowContext, Segment, Silence, TurnContext
 from planstrip.web.directions import beside
 from planstrip.web.ledger_labels import changes, dropped
 
 BETWEEN_COUNTS: Final = "\u2002\u00b7\u2002"
 METER_GAP: Final = 0.5
+MAX_NAME_CHARS: Final = 200
 NO_FAMILY: Final = Family()
 _TAB_MARKS: Final[dict[State, str]] = {"waiting": "?", "interrupted": "!", "quiet": "\u2026", "done": "\u2713"}
 
@@ -36,12 +39,6 @@ AGENTS: Final = {
     "opencode": "opencode",
     "qwen-code": "Qwen Code",
 }
-
-
-# A browser's tab has no <bdi> to keep an override to itself.
-_NO_DIRECTION: Final = dict.fromkeys(
-    map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-)
 
 
 def head(
@@ -257,8 +254,8 @@ def told_agents(state: State, count: int, tr: NullTranslations) -> str:
 
 
 def plain(text: str) -> str:
-    """Without what turns the direction of text around."""
-    return text.translate(_NO_DIRECTION)
+    """For a browser's tab or a link's preview: a line of sane length, in which nothing turns its direction around."""
+    return clipped(undirected(text), MAX_NAME_CHARS)
 
 
 def _plan_line(todos: Sequence[object], tr: NullTranslations) -> tuple[str, str | None, int]:

@@ -3,6 +3,7 @@
 from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from planstrip.bidi import undirected
 from planstrip.lately import Lately
 from planstrip.masks import NO_MASKS, Masks
 from planstrip.paths import templates_dir
@@ -214,6 +215,7 @@ class Renderer:
         def row_html(row: RowContext | str) -> Markup:
             return Markup(row if isinstance(row, str) else self.row(lang, row))  # noqa: S704  (our own rendering)
 
+        environment.filters["undirected"] = undirected
         environment.globals.update(row_html=row_html, ready_html=Markup, root=self.root, ask_s=ASK_MS // 1_000)
         return environment
 

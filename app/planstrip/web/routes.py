@@ -76,6 +76,8 @@ def add_routes(app: FastAPI) -> None:
     app.router.routes.append(Route("/mcp", app.state.mcp))
     for method, path, endpoint in API:
         app.add_api_route(path, endpoint, methods=[method], response_model=None)
+        if method == "GET":  # crawlers and link previews ask so first; the server leaves the body out
+            app.add_api_route(path, endpoint, methods=["HEAD"], response_model=None, include_in_schema=False)
 
 
 def _late(name: str) -> Callable[[Request], Any]:

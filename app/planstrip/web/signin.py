@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from planstrip.intake.payload import content_type, read_body, text_of
 from planstrip.parts import parts_of
 from planstrip.web.contexts import ErrorPage, SignInPage
-from planstrip.web.guard import COOKIE, COOKIE_MAX_AGE_S, STATUS, Guard
+from planstrip.web.guard import COOKIE, COOKIE_MAX_AGE_S, FRAMED, STATUS, Guard
 from planstrip.web.languages import translations
 from planstrip.web.pages import frame, html, language
 
@@ -35,8 +35,9 @@ async def view_refused(request: Request) -> Response:
     parts, lang = parts_of(request), language(request)
     tr = translations(lang)
     detail = tr.gettext("This link has ended, or it is for something else. Ask whoever sent it for a new one.")
-    around = replace(frame(request, lang), home_url=None)
-    return html(parts, "error.html", lang, ErrorPage(around, 401, tr.gettext("Nothing is open here"), detail), 401)
+    around, is_framed = replace(frame(request, lang), home_url=None), request.scope.get(FRAMED, False)
+    page = ErrorPage(around, 401, tr.gettext("Nothing is open here"), detail, is_framed)
+    return html(parts, "error.html", lang, page, 401)
 
 
 async def sign_in(request: Request) -> Response:
