@@ -189,6 +189,7 @@ def log(tmp_path: Path, empty_log: bytes) -> Path:
     return path
 
 
+@pytest.mark.sqlite
 def test_no_backup_replaces_a_file_of_the_database_itself(log: Path, tmp_path: Path) -> None:
     (tmp_path / "links").mkdir()
     names = list(own_names(log, tmp_path / "links"))
@@ -208,6 +209,7 @@ def test_no_backup_replaces_a_file_of_the_database_itself(log: Path, tmp_path: P
         assert store.plan("mine") == ["precious"]
 
 
+@pytest.mark.sqlite
 def test_no_backup_replaces_another_database_that_is_in_use(log: Path, tmp_path: Path, empty_log: bytes) -> None:
     """SQLite would play the other's WAL into the backup."""
     other = tmp_path / "other.sqlite3"

@@ -90,6 +90,7 @@ def test_a_copy_that_is_not_equal_is_not_kept(
     assert rows(target) == []
 
 
+@pytest.mark.sqlite
 def test_a_log_is_copied_while_it_is_written(stores: tuple[str, str], tmp_path: Path) -> None:
     """As it stood when the copy began."""
     source, target = stores

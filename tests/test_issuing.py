@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from planstrip.cli import main
+from tests.databases import url_of
 from tests.running import run, serving, todos
 
 Command: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -20,7 +21,7 @@ def token(database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     """`planstrip token …` in this process: its exit code, and what it said. Starting one anew takes a second."""
 
     def command(*arguments: str) -> tuple[int, str, str]:
-        given = ["planstrip", "token", *arguments, "--database-url", f"sqlite:///{database}"]
+        given = ["planstrip", "token", *arguments, "--database-url", url_of(database)]
         monkeypatch.setattr(sys, "argv", given)
         with pytest.raises(SystemExit) as ended:
             main()
@@ -40,7 +41,7 @@ def listed(token: Command) -> list[dict[str, Any]]:
 
 def test_a_link_made_at_the_command_line_opens_the_session_until_it_is_revoked_there(database: Path) -> None:
     """The real program, beside a running server."""
-    place = ("--database-url", f"sqlite:///{database}")
+    place = ("--database-url", url_of(database))
     with serving(database, "--token", "s3cret") as program:
         get, own = httpx.get, {"Authorization": "Bearer s3cret"}
         body = {"todos": todos("x=i")}

@@ -159,6 +159,7 @@ def test_somebody_elses_database_is_left_alone(backup: Path, tmp_path: Path) -> 
     assert not (tmp_path / "new.sqlite3").exists()
 
 
+@pytest.mark.sqlite
 def test_a_restore_that_is_killed_leaves_the_one_or_the_other(database: Path, tmp_path: Path) -> None:
     with opened(database) as store:
         for number in range(20):

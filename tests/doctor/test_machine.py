@@ -49,6 +49,7 @@ def test_a_new_machine_is_told_how_to_begin(home: Path) -> None:
     assert not (home / "data").exists()  # nothing was made
 
 
+@pytest.mark.sqlite
 def test_where_all_is_well_it_says_so(home: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / ".codex/sessions/2026").mkdir(parents=True)
     (home / ".codex/sessions/2026/rollout.jsonl").write_text("{}\n")
@@ -111,6 +112,7 @@ def test_agents_are_found_where_they_were_told_to_keep_their_files(tmp_path: Pat
 # The store
 
 
+@pytest.mark.sqlite
 def test_a_store_is_read_and_never_written(database: Path) -> None:
     before = database.read_bytes()
     names = ("store", "integrity", "wal", "room", "wake-ups")
@@ -122,6 +124,7 @@ def test_a_store_is_read_and_never_written(database: Path) -> None:
     assert not database.exists()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("statement", "level", "said"),
     [
@@ -145,6 +148,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     assert levels(store(f"sqlite:///{tmp_path}/empty.sqlite3"))["store"] == "note"
 
 
+@pytest.mark.sqlite
 def test_a_damaged_store_is_found(database: Path) -> None:
     content = bytearray(database.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
@@ -197,6 +201,7 @@ def test_a_full_disk_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert levels(store(f"sqlite:///{database}"))["room"] == "wrong"
 
 
+@pytest.mark.sqlite
 def test_a_log_that_readers_keep_from_shrinking_is_told(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_checks, "LONG_WAL_MIB", 0)
     with opened(database) as held, held.reading() as connection:

@@ -37,7 +37,7 @@ def on_sqlite(empty_log: bytes) -> Iterator[Place]:
     with mounted(24) as volume:
         path = volume / "plans.sqlite3"
         path.write_bytes(empty_log)
-        with serving(path) as program:
+        with serving(f"sqlite:///{path}") as program:
             yield Place(program, volume, str(path), [])
 
 

@@ -113,7 +113,7 @@ def test_an_event_that_does_not_read(poisoned: tuple[Panel, Store], kind: str, p
     assert len(told) == (len(types) + 1) * len({*kinds} & {*UNREADABLE})
 
 
-@pytest.mark.parametrize("time", [-1, 2**62, -(2**62), "soon"])
+@pytest.mark.parametrize("time", [-1, 2**62, -(2**62), pytest.param("soon", marks=pytest.mark.sqlite)])
 def test_an_event_whose_time_is_none(poisoned: tuple[Panel, Store], time: object) -> None:
     """As above: it is shown at the nearest time that is one."""
     panel, store = poisoned

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from planstrip.tables import events
+from tests.databases import url_of
 from tests.running import JSON, Panel, run, running
 from tests.web.test_access import ACCESS, VALUES
 
@@ -217,6 +218,5 @@ def test_a_snapshot_and_a_status_line_are_masked_by_the_environment(tmp_path: Pa
     assert (code, SECRET in told, SHOWN in told) == (0, False, True)
     with running(database) as panel:
         panel.write("a", [todo(SAID, "in_progress")])
-    url = f"sqlite:///{database}"
-    code, told, _ = run("status", "--session", "a", "--database-url", url, env=environment)
+    code, told, _ = run("status", "--session", "a", "--database-url", url_of(database), env=environment)
     assert (code, told.strip()) == (0, f"0/1 · {SHOWN}")
