@@ -39,6 +39,14 @@ class Scale:
         start, left = times[after - 1], places[after - 1]
         return left + (places[after] - left) * (time - start) / (times[after] - start)
 
+    def whole(self, times: Sequence[int], width: int) -> list[int]:
+        """The places of many times, 0 to `width`."""
+        if len(self.times) == 2 and self.times[0] < self.times[1]:  # nothing is folded: a line
+            start, end = self.times
+            per_ms = width / (end - start)
+            return [min(max(round((time - start) * per_ms), 0), width) for time in times]
+        return [round(self.place(time) * width / 100) for time in times]
+
     def ticks(self, count: int) -> Iterator[int]:
         """Round times in what is not folded, in order; without folds at most `count` + 1 and as far apart."""
         shown = [

@@ -6,7 +6,7 @@ from gettext import NullTranslations
 from typing import Final, Literal, TypeAlias
 
 from planstrip.lately import Lately
-from planstrip.plan.timeline import Kind, Lane, Span, Timeline
+from planstrip.plan.timeline import Kind, Lane, Timeline
 from planstrip.plan.timescale import Scale, scale
 from planstrip.web.durations import about
 from planstrip.web.labels import clock, iso
@@ -28,6 +28,8 @@ NAMES_SECONDS_BELOW_MS: Final = 4 * 60_000
 NAMES_DAYS_FROM_MS: Final = 20 * 3_600_000
 
 PointKind: TypeAlias = Literal["finished", "reopened", "dropped", "withdrawn"]
+GONE: Final = ("dropped", "withdrawn")
+ENDS: Final[Mapping[str, PointKind]] = {"finished": "finished", "dropped": "dropped", "withdrawn": "withdrawn"}
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
 
@@ -140,16 +142,23 @@ def _is_active(lane: Lane) -> bool:
 
 
 def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTranslations) -> LaneDrawing:
+    """Of a lane of hundreds of spans at every write: each is looked at once."""
     drawn: dict[str, list[tuple[int, int]]] = {"waiting": [], "paused": [], "working": []}
     points = list[tuple[PointKind, int]]()
-    start = _place(lane.spans[0].start, scaled)
-    for span in lane.spans:
-        until = timeline.end if span.end is None else span.end
-        end = _place(until, scaled)
-        if span.kind in drawn and until > span.start:
-            _draw(drawn[span.kind], start, end, MIN_BAR if span.kind == "working" else 0)
-        points.extend((kind, start) for kind in _points(span))
-        start = end
+    end_of_last = timeline.end if lane.spans[-1].end is None else lane.spans[-1].end
+    places = scaled.whole([*(span.start for span in lane.spans), end_of_last], PLACES)
+    for span, start, end in zip(lane.spans, places, places[1:], strict=False):
+        kind = span.kind
+        if span.is_reopened and kind not in GONE:
+            points.append(("reopened", start))
+        if (point := ENDS.get(kind)) is not None:
+            points.append((point, start))
+        elif end > start or span.start < (timeline.end if span.end is None else span.end):
+            found, width = drawn[kind], MIN_BAR if kind == "working" else 0
+            if found and start < max(found[-1][1] + HAIR, found[-1][0] + width):  # no eye parts them
+                found[-1] = found[-1][0], end
+            else:
+                found.append((start, end))
     for kind in ("waiting", "paused"):
         drawn[kind] = [(start, end) for start, end in drawn[kind] if end - start >= HAIR]
     return LaneDrawing(
@@ -163,18 +172,6 @@ def _lane(lane: Lane, y: int, timeline: Timeline, scaled: Scale, tr: NullTransla
     )
 
 
-def _place(time: int, scaled: Scale) -> int:
-    return round(scaled.place(time) * PLACES / 100)
-
-
-def _draw(found: list[tuple[int, int]], start: int, end: int, width: int) -> None:
-    """Add it, to the last one where no eye parts them, each `width` wide at least."""
-    if found and start < max(found[-1][1] + HAIR, found[-1][0] + width):
-        found[-1] = found[-1][0], end
-    else:
-        found.append((start, end))
-
-
 def _apart_by_kind(points: Sequence[tuple[PointKind, int]]) -> list[tuple[PointKind, int]]:
     """Of those of a kind that lie on each other the newest: a lane stays small however often it turned."""
     kept, nearest = list[tuple[PointKind, int]](), dict[str, int]()
@@ -183,13 +180,6 @@ def _apart_by_kind(points: Sequence[tuple[PointKind, int]]) -> list[tuple[PointK
             kept.append((kind, place))
             nearest[kind] = place
     return kept[::-1]
-
-
-def _points(span: Span) -> Iterator[PointKind]:
-    if span.is_reopened and span.kind not in ("dropped", "withdrawn"):
-        yield "reopened"
-    if span.kind in ("finished", "dropped", "withdrawn"):
-        yield span.kind
 
 
 def _turns(timeline: Timeline, scaled: Scale, tr: NullTranslations) -> Iterator[Mark]:
