@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
-from sqlalchemy import Connection, bindparam, func, insert, literal_column, select
+from sqlalchemy import Connection, Text, bindparam, func, insert, literal_column, select
 
 from planstrip.errors import Conflict
 from planstrip.events import TYPES, Entry, Event, decode
@@ -164,8 +164,7 @@ def position_of(connection: Connection, session: str, key: str) -> int | None:
     """The position of the newest event that was taken in under a key, or under one made of it and its content."""
     named = events.c.key.between(f"{key}#", f"{key}#g")
     query = select(func.max(events.c.position)).where(events.c.session == session, (events.c.key == key) | named)
-    found: int | None = connection.execute(query).scalar()
-    return found
+    return connection.execute(query).scalar()
 
 
 def _doubtful(drafts: Sequence[Draft], known: Known) -> Iterator[Draft]:
@@ -226,7 +225,7 @@ _AT: Final = (
     .where(events.c.session == bindparam("session"), events.c.position.in_(bindparam("positions", expanding=True)))
     .order_by(events.c.position)
 )
-_NAMES: Final = [literal_column(f"'{name}'") for name in TYPES]  # to bind them takes longer than to find the rows
+_NAMES: Final = [literal_column(f"'{name}'", Text) for name in TYPES]  # to bind them takes longer than to find rows
 _KNOWN_TAIL: Final = _TAIL.where(events.c.type.in_(_NAMES), events.c.position <= bindparam("until"))
 
 
@@ -278,9 +277,8 @@ def read(connection: Connection, session: str, after: int = 0, until: int | None
 
 def read_few(connection: Connection, session: str, after: int, limit: int) -> list[tuple[Entry, int]] | None:
     """As `read`, all at once, each with the size of its data in chars; None where there are more than `limit`."""
-    rows = connection.execute(
-        _KNOWN_TAIL, {"session": session, "after": after, "limit": limit + 1, "until": 2**62}
-    ).all()
+    told = {"session": session, "after": after, "limit": limit + 1, "until": 2**62}
+    rows = connection.execute(_KNOWN_TAIL, told).all()
     few = [(Entry(row.position, row.time, decode_list(row.type, row.data)), len(row.data)) for row in rows]
     return few if len(few) <= limit else None
 
