@@ -40,11 +40,11 @@ class Scale:
         return left + (places[after] - left) * (time - start) / (times[after] - start)
 
     def whole(self, times: Sequence[int], width: int) -> list[int]:
-        """The places of many times, 0 to `width`."""
-        if len(self.times) == 2 and self.times[0] < self.times[1]:  # nothing is folded: a line
-            start, end = self.times
+        """The places of many times, in order, 0 to `width`."""
+        start, end = self.times[0], self.times[-1]
+        if len(self.times) == 2 and start <= times[0] <= times[-1] <= end and start < end:  # nothing is folded: a line
             per_ms = width / (end - start)
-            return [min(max(round((time - start) * per_ms), 0), width) for time in times]
+            return [int((time - start) * per_ms + 0.5) for time in times]
         return [round(self.place(time) * width / 100) for time in times]
 
     def ticks(self, count: int) -> Iterator[int]:

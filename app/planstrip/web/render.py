@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 THEMES: Final = ("light", "dark", "auto")
 MAX_CACHED_CHARS: Final = 16 * 1024 * 1024
-MAX_REGIONS_CHARS: Final = 4 * 1024 * 1024
+MAX_REGIONS_CHARS: Final = 12 * 1024 * 1024  # of 500 sessions that are watched
 # A parser turns CR into LF and drops NUL: the one is written as a reference, the other as its picture.
 UNPARSEABLE: Final = str.maketrans({"\r": "&#13;", "\0": "\u2400"})
 
