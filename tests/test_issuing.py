@@ -68,7 +68,7 @@ def test_it_works_on_a_database_that_no_server_has_opened_yet(tmp_path: Path) ->
     assert code == 0
     assert out.startswith("https://plans.example/plans/sessions/later?token=view_")
     assert "nothing has been heard of it yet" in err
-    with serving(path) as program:
+    with serving(f"sqlite:///{path}") as program:
         opened = httpx.get(f"{program.url}/sessions/later{out.strip().partition('later')[2]}", trust_env=False)
         assert opened.status_code == 200
 

@@ -210,6 +210,7 @@ def test_a_live_page_goes_on_from_what_the_log_has(database: Path) -> None:
         assert SHOWN in panel.client.get("/sessions/a").text
 
 
+@pytest.mark.sqlite
 def test_a_snapshot_and_a_status_line_are_masked_by_the_environment(tmp_path: Path, database: Path) -> None:
     file = tmp_path / "log.ndjson"
     file.write_text("".join(json.dumps(event) + "\n" for event in LOG[:10]))
