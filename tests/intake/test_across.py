@@ -177,6 +177,17 @@ def test_a_run_that_hooks_and_transcripts_tell_is_shown_once(
     assert {session: panel.events(session) for session in alone} == found
 
 
+def apart(run: str, database: Path, folder: Path) -> tuple[dict[str, Events], list[tuple[int, Payload]]]:
+    """What the run's transcripts alone give, in `folder / "alone"`, and its hooks; `folder / "both"` is still empty."""
+    for name in ("alone", "both"):
+        if not is_on_postgresql(database):
+            shutil.copy(database, folder / name)
+    with running(folder / "alone") as panel:
+        import_paths(panel.parts.writer, files_of(run))
+        alone = {session: panel.events(session) for session in sessions_of(run)}
+    return alone, list(timed(run, alone))
+
+
 @given(run=st.sampled_from(sorted(NAMED)), cut=st.integers(0, 60))
 @example(run="claude-code-subagents", cut=4)
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -185,13 +196,7 @@ def test_a_transcript_that_is_read_whole_between_two_hooks_is_shown_once(
 ) -> None:
     """What a hook has begun to tell, a call or a turn, may be over in the transcript before the next hook comes."""
     folder = tmp_path_factory.mktemp("midst")
-    for name in ("alone", "both"):
-        if not is_on_postgresql(database):
-            shutil.copy(database, folder / name)
-    with running(folder / "alone") as panel:
-        import_paths(panel.parts.writer, files_of(run))
-        alone = {session: panel.events(session) for session in sessions_of(run)}
-    hooks = list(timed(run, alone))
+    alone, hooks = apart(run, database, folder)
     with running(folder / "both") as panel:
         for at, payload in hooks[:cut]:
             send(panel, run, at, payload)
@@ -220,13 +225,7 @@ def test_hooks_that_were_missed_are_made_up_for_by_the_transcript(
 ) -> None:
     run, order, start, size = gap
     folder = tmp_path_factory.mktemp("gap")
-    for name in ("alone", "both"):
-        if not is_on_postgresql(database):
-            shutil.copy(database, folder / name)
-    with running(folder / "alone") as panel:
-        import_paths(panel.parts.writer, files_of(run))
-        alone = {session: panel.events(session) for session in sessions_of(run)}
-    hooks = list(timed(run, alone))
+    alone, hooks = apart(run, database, folder)
     del hooks[start : start + size]
     with running(folder / "both") as panel:
         ORDERS[order](panel, run, hooks, folder)
