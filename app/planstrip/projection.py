@@ -25,7 +25,7 @@ from planstrip.plan.view import Standing, View, advance, stand
 from planstrip.revising import newest_revisions
 from planstrip.session_rows import search_row, session_row
 from planstrip.tables import checkpoints, events, search_texts, sessions
-from planstrip.timelines import read_since, read_timeline
+from planstrip.timelines import Since, read_since, read_timeline
 from planstrip.upsert import upsert
 
 if TYPE_CHECKING:
@@ -117,9 +117,9 @@ def view(connection: Connection, session: str) -> View:
     return View(standing, window, timeline=read_timeline(connection, session, standing))
 
 
-def catch_up(connection: Connection, session: str, view: View) -> View:
-    """The view with what came since; the very same object when nothing did."""
-    since = read_since(connection, session, view.standing)
+def catch_up(connection: Connection, session: str, view: View, since: Since | None = None) -> View:
+    """The view with what came since, which may be at hand; the very same object when nothing did."""
+    since = since or read_since(connection, session, view.standing)
     known = read(connection, session, view.standing.position) if since is None else (entry for entry, _ in since.events)
     fresh = advance(view, known)
     standing = _at_head(connection, session, fresh.standing)

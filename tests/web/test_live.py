@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from planstrip.plan.view import View
+from planstrip.timelines import FEW
 from planstrip.web.channels import Base, Kind
-from planstrip.web.kin import FEW
 from planstrip.web.live import Hub
 from tests.stores import Store, opened, write
 
@@ -33,28 +33,32 @@ def test_what_is_read_at_once_is_what_a_thread_reads(store: Store) -> None:
     store.append("s", write("a=i"))
     topic = hub_of(store).session("s")
     before = topic.read(None)
-    assert topic.at_once(before, 1) in (before, None)  # None on a server, which is read in a thread
+    assert topic.at_once(before) in (before, None)  # None on a server, which is read in a thread
     store.append("s", write("a=c b=i"), write("a=c b=c"))
-    assert topic.at_once(before, 3) in (topic.read(before), None)
+    assert topic.at_once(before) in (topic.read(before), None)
 
 
 def test_nothing_is_read_at_once_that_may_take_long(store: Store) -> None:
     """Of many events, and where somebody holds the database: the loop serves everybody else as well."""
     store.append("s", write("a=i"))
-    topic = hub_of(store).session("s")
+    hub = hub_of(store)
+    topic = hub.session("s")
     before = topic.read(None)
-    assert topic.at_once(before, 1 + FEW + 1) is None
+    store.append("s", *[write("a=c")] * (FEW + 1))
+    assert topic.at_once(before) is None
+    before = topic.read(before)
     store.writer.stop()
     store.engine.dispose()
+    hub.dispose()
     if store.engine.dialect.name == "sqlite":
         with closing(sqlite3.connect(str(store.engine.url.database), check_same_thread=False)) as holder:
             holder.execute("PRAGMA locking_mode = EXCLUSIVE")
             holder.execute("BEGIN EXCLUSIVE")
             leaving = threading.Timer(3, holder.close)
             leaving.start()
-            assert topic.at_once(before, 1) is None
+            assert topic.at_once(before) is None
             leaving.cancel()
-    assert topic.at_once(before, 1) in (before, None)
+    assert topic.at_once(before) in (before, None)
 
 
 def hub_of(store: Store) -> Hub:

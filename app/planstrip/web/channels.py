@@ -55,8 +55,8 @@ class Topic(Generic[V]):
     `reread` does so with each heartbeat, where the view depends on the clock; `heard_at` tells the last event's time
     (ms, UTC; 0 where there is no one session to tell it of). `hears_all`: it depends on every session. A
     session's topic is named by its id; as no id has a slash, other topics' names begin with one.
-    `at_once` reads up to a head in the loop's own thread, None where that may take long: a thread that reads from
-    SQLite asks for the GIL at every row, and while the loop is busy waits for it each time.
+    `at_once` reads in the loop's own thread, None where that may take long: a thread that reads from SQLite asks for
+    the GIL at every row, and while the loop is busy waits for it each time.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Topic(Generic[V]):
     heard_at: Callable[[V], int]
     hears_all: bool = False
     shown: Callable[[V], V] = lambda view: view
-    at_once: Callable[[V, int], V | None] = lambda _view, _head: None
+    at_once: Callable[[V], V | None] = lambda _view: None
 
 
 @dataclass(slots=True)
@@ -105,15 +105,15 @@ class Channel(Generic[V]):
         if self.viewers:
             self._pump = asyncio.create_task(self._run(), context=Context())
 
-    def _seen(self, read: Callable[[V | None], V]) -> tuple[V, V]:
-        view = read(self.view)
-        return view, self.topic.shown(view) if view is not self.view or self.shown is None else self.shown
+    async def _look(self, read: Callable[[V | None], V]) -> tuple[V, V]:
+        view = self.topic.at_once(self.view) if self.view is not None and read is self.topic.read else None
+        return await asyncio.to_thread(self._seen, read) if view is None else self._with_shown(view)
 
-    def _seen_at_once(self, read: Callable[[V | None], V]) -> tuple[V, V] | None:
-        if self.view is None or read is not self.topic.read:
-            return None
-        view = self.topic.at_once(self.view, self._head)
-        return None if view is None else self._seen(lambda _: view)
+    def _seen(self, read: Callable[[V | None], V]) -> tuple[V, V]:
+        return self._with_shown(read(self.view))
+
+    def _with_shown(self, view: V) -> tuple[V, V]:
+        return view, self.topic.shown(view) if view is not self.view or self.shown is None else self.shown
 
     def wake(self, committed_at: float | None = None, head: int | None = None) -> None:
         """`head`: where its session stands since then; the follower of a SQLite file tells our own commits again."""
@@ -192,8 +192,7 @@ class Channel(Generic[V]):
     async def _refreshed(self, read: Callable[[V | None], V]) -> bool:
         news, self._news = self._news, []
         try:
-            seen = self._seen_at_once(read)
-            view, shown = await asyncio.to_thread(self._seen, read) if seen is None else seen
+            view, shown = await self._look(read)
         except SQLAlchemyError as error:
             self._news = news + self._news
             log.warning("reading for a stream failed, trying again: %s", logged(error), extra=self._told())

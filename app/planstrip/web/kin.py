@@ -13,11 +13,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from planstrip import projection
 from planstrip.families import parents_of, relinked, with_family
 from planstrip.plan.view import View
+from planstrip.timelines import Since, read_since
 
 MAX_KNOWN: Final = 10_000
 MAX_ASKED: Final = 1_000
 PAUSE_S: Final = 0.1
-FEW: Final = 100  # events
 NEEDY: Final = ("waiting", "interrupted", "quiet")  # until their parent goes on
 
 log = logging.getLogger(__name__)
@@ -110,21 +110,24 @@ class SessionReader:
             self.kin.know(self.session, (child.id for child in fresh.family.children))
         return fresh
 
-    def at_once(self, view: View, head: int) -> View | None:
+    def at_once(self, view: View) -> View | None:
         """The view where it takes about a millisecond to read, which a loop may wait for; else None."""
-        is_small = 0 <= head - view.standing.position <= FEW and self.session not in self.kin.due
-        if self.impatient is None or not is_small or any(child.state in NEEDY for child in view.family.present):
+        is_alone = self.session not in self.kin.due and all(child.state not in NEEDY for child in view.family.present)
+        if self.impatient is None or not view.standing.position or not is_alone:
             return None
         try:
             with self.impatient.connect() as connection:
-                return self._read(connection, view, is_family_due=False)
+                since = read_since(connection, self.session, view.standing)
+                return None if since is None else self._read(connection, view, since, is_family_due=False)
         except SQLAlchemyError:  # who waits for it tells what it is
             self.impatient.dispose()
             return None
 
-    def _read(self, connection: Connection, view: View | None, *, is_family_due: bool) -> View:
+    def _read(
+        self, connection: Connection, view: View | None, since: Since | None = None, *, is_family_due: bool
+    ) -> View:
         if view is not None and view.standing.position:
-            fresh = projection.catch_up(connection, self.session, view)
+            fresh = projection.catch_up(connection, self.session, view, since)
         else:
             fresh = projection.view(connection, self.session)
             fresh = replace(fresh, family=view.family) if view is not None else fresh
