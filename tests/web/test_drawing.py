@@ -79,7 +79,7 @@ def test_a_moments_work_can_be_seen() -> None:
 
 def test_long_rests_are_folded_and_named() -> None:
     found = drawn([0, 0, 10, 190, 200], "T+ > W[a=i] > T- > T+ > W[a=c]")
-    assert [(fold.x, fold.x2) for fold in found.folds] == [("47.5%", "52.5%")]
+    assert [(fold.x, fold.width) for fold in found.folds] == [("47.5%", "5%")]
     assert [name.text for name in found.fold_names] == ["3 h"]
 
 
@@ -166,7 +166,7 @@ def test_a_moment_has_an_axis() -> None:
 
 
 def places(found: Drawing) -> list[float]:
-    marks = [place for mark in (*found.turns, *found.folds) for place in (mark.x, mark.x2, mark.width)]
+    marks = [place for mark in (*found.turns, *found.folds) for place in (mark.x, mark.middle, mark.width)]
     points = [place for lane in found.lanes for _, place in lane.points]
     spans = [int(place) / 10 for lane in found.lanes for path in lane.paths.values() for place in PLACE.findall(path)]
     return [*spans, *(float(place.removesuffix("%")) for place in (*marks, *points))]

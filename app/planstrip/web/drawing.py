@@ -47,10 +47,6 @@ class Mark:
         return _percent(self.start)
 
     @property
-    def x2(self) -> str:
-        return _percent(self.end)
-
-    @property
     def width(self) -> str:
         return _percent(self.end - self.start)
 

@@ -140,8 +140,7 @@ class Guard:
             )
 
     def _check_token(self, secret: str, scope: Scope, path: str, headers: dict[bytes, str]) -> None:
-        kind, _, given = headers.get(b"authorization", "").partition(" ")
-        if kind.lower() == "bearer" and _same(given.strip().encode("latin-1"), secret):
+        if shows(headers.get(b"authorization", ""), secret):
             return
         if _is_under(path, "/embed"):  # framed by others, where a cookie would be another site's to spend
             query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -224,6 +223,12 @@ def _is_for_all(path: str) -> bool:
 
 def _is_under(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix + "/")
+
+
+def shows(authorization: str, secret: str) -> bool:
+    """Whether the header, as latin-1 reads it, is the bearer's of the panel's own token."""
+    kind, _, given = authorization.partition(" ")
+    return kind.lower() == "bearer" and _same(given.strip().encode("latin-1"), secret)
 
 
 def _same(given: bytes, secret: str) -> bool:

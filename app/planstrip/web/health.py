@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Engine, func, select
@@ -18,6 +17,7 @@ from planstrip.db import logged, said_by, unwritable
 from planstrip.metrics import exposition
 from planstrip.parts import parts_of
 from planstrip.tables import events, sessions
+from planstrip.web.guard import shows
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -32,8 +32,9 @@ def healthz(request: Request) -> Response:
     parts = parts_of(request)
     fault = _fault(parts.engine, int(time.monotonic()))
     if fault is not None:
-        said, driver_said = fault
-        told = driver_said if driver_said and _shows_token(request, parts.settings.secret) else said
+        (said, driver_said), secret = fault, parts.settings.secret
+        is_known = secret is None or shows(request.headers.get("authorization", ""), secret)
+        told = driver_said if driver_said and is_known else said
         return JSONResponse({"status": "failing", "store": told[:200]}, 503)
     policy = parts.settings.allow_parallel_in_progress
     body: dict[str, Any] = {"status": "ok", "store": "ok", "version": __version__, "allow_parallel_in_progress": policy}
@@ -54,12 +55,6 @@ def _fault(engine: Engine, _second: int) -> tuple[str, str] | None:
         log.warning("the store is failing: %s", logged(error))
         return DOES_NOT, said_by(error)
     return None if found is None else (found, "")
-
-
-def _shows_token(request: Request, secret: str | None) -> bool:
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
-    is_right = secret is not None and compare_digest(given.strip().encode(), secret.encode())
-    return secret is None or (kind.lower() == "bearer" and is_right)
 
 
 def metrics(request: Request) -> Response:
