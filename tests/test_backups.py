@@ -222,6 +222,18 @@ def test_no_backup_replaces_another_database_that_is_in_use(log: Path, tmp_path:
     assert list(check(other)) == ["mine"]
 
 
+@pytest.mark.sqlite
+def test_nothing_takes_the_place_of_a_device(log: Path, tmp_path: Path) -> None:
+    """As root `backup --force /dev/null` would."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnusableSettings, match="is a device"):
+        back_up(url_of(log), tmp_path / "pipe", is_forced=True)
+    back_up(url_of(log), tmp_path / "backup")
+    with pytest.raises(UnusableSettings, match="is a device"):
+        restore(tmp_path / "backup", f"sqlite:///{tmp_path / 'pipe'}", is_forced=True)
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_folder_is_no_name_for_a_backup(log: Path, tmp_path: Path) -> None:
     with pytest.raises(UnusableSettings, match="is a folder"):
         back_up(url_of(log), tmp_path, is_forced=True)

@@ -28,7 +28,7 @@ from planstrip.db import (
 from planstrip.errors import StoreUnusable, UnusableSettings
 from planstrip.eventlog import read
 from planstrip.plan.view import stand
-from planstrip.sqlite import BESIDE, hot_beside, is_own, sqlite_path
+from planstrip.sqlite import BESIDE, hot_beside, is_own, is_special, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
 
 
@@ -160,6 +160,8 @@ def part_of(file: Path) -> Iterator[Path]:
 def _refuse_present(file: Path, is_forced: bool) -> None:
     if file.is_dir():
         raise UnusableSettings(f"{file} is a folder; name a file in it")
+    if is_special(file):
+        raise UnusableSettings(f"{file} is a device, a pipe or a socket; name a file")
     if (hot := hot_beside(file)) is not None:
         raise UnusableSettings(f"{file} is a database that is in use, or was: {hot} lies beside it; name another file")
     if os.path.lexists(file) and not is_forced:

@@ -18,7 +18,7 @@ from planstrip.backups import back_up, check, connected, part_of
 from planstrip.copying import Copied, Progress, compared, sums_of
 from planstrip.db import address_of, for_writing, hold_all, open_engine, open_file, prepare, revision, stay
 from planstrip.errors import StoreUnusable, UnusableSettings
-from planstrip.sqlite import BESIDE, is_own, sqlite_path
+from planstrip.sqlite import BESIDE, is_own, is_special, sqlite_path
 from planstrip.tables import SCHEMA_HEAD, events
 
 IN_USE: Final = "stop every server, `watch`, `mcp` and `acp` that uses it, then try again"
@@ -56,6 +56,8 @@ def restore(file: Path, database_url: str, *, is_forced: bool = False, on_progre
 
 def _restore_file(file: Path, path: Path, is_forced: bool) -> Path | None:
     """In place, in one transaction of SQLite's: nobody keeps a file that is no longer there."""
+    if is_special(path):
+        raise UnusableSettings(f"{path} is a device, a pipe or a socket; name a file with --database-url")
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = None
     if path.exists() and not _reads(path):

@@ -43,6 +43,11 @@ def is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
+def is_special(file: Path) -> bool:
+    """Whether it is there and neither a file nor a folder: whoever runs as root could put a file in its place."""
+    return file.exists() and not (file.is_file() or file.is_dir())
+
+
 def hot_beside(file: Path) -> Path | None:
     """What a database in use, or one that was cut off, has left beside its file."""
     return next((found for suffix in HOT if os.path.lexists(found := Path(f"{file}{suffix}"))), None)
