@@ -91,6 +91,7 @@ class Channel(Generic[V]):
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _frames: dict[tuple[str, Base, bool], tuple[bytes | None, Base]] = field(default_factory=dict)
+    _places: dict[str, int] = field(default_factory=dict)
     _opening: "asyncio.Task[None] | None" = None
     _pump: "asyncio.Task[None] | None" = None
 
@@ -141,6 +142,13 @@ class Channel(Generic[V]):
             self._pump.cancel()
         self.turn()
 
+    def place(self, kind: Kind[V]) -> int:
+        """Where a viewer stands who has the view: told once for all of them."""
+        assert self.view is not None
+        if kind.name not in self._places:
+            self._places[kind.name] = kind.place(self.view)
+        return self._places[kind.name]
+
     def frame(self, kind: Kind[V], base: Base, *, is_first: bool) -> tuple[bytes | None, Base]:
         """The frame, and where a viewer stands who has it: made once for all who stand at `base`."""
         assert self.view is not None
@@ -149,7 +157,7 @@ class Channel(Generic[V]):
         if key not in self._frames:
             if len(self._frames) >= MAX_FRAMES:  # viewers at many different places: each is late by its own doing
                 self._frames.clear()
-            reached = Base(kind.place(self.view), kind.serial(self.view))
+            reached = Base(self.place(kind), kind.serial(self.view))
             self._frames[key] = kind.build(self.shown, base, is_first), reached
         return self._frames[key]
 
@@ -210,5 +218,6 @@ class Channel(Generic[V]):
             self._since = news[0] if news else None
             metrics.frames_coalesced("burst", 0 if self.topic.hears_all else len(news) - 1)
             self._frames.clear()
+            self._places.clear()
             self.turn()
         return True

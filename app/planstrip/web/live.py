@@ -100,7 +100,7 @@ class Hub:
                 if channel.view is None or channel.is_behind:
                     yield behind(base.position)
                 else:
-                    if base.position > kind.place(channel.view):  # it is of another log: begin anew
+                    if base.position > channel.place(kind):  # it is of another log: begin anew
                         base, is_first = Base(0), True
                     frame, base = channel.frame(kind, base, is_first=is_first)
                     if frame is not None:
